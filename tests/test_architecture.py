@@ -33,6 +33,7 @@ LAYERS = (
     {"nn", "optim", "text"},
     {"data", "debug", "io", "runs", "viz", "testing", "cli", "test_util"},
     {"train", "torch"},
+    {"sklearn"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.

@@ -10,6 +10,7 @@ from retrograde.ops.random import (
     Draws,
     Generator,
     default_generator,
+    drawing_from,
     manual_seed,
     preserved_state,
     random_bits,
@@ -211,3 +212,19 @@ def test_the_default_generator_is_the_first_to_be_asked(draw):
     draw(4)
     draw(4, generator=Generator(0))
     assert default_generator.get_state()[1] == before + 1
+
+
+def test_draws_within_drawing_from_are_of_that_generator_also_in_compiled_code():
+    rg.manual_seed(1)
+    outside = rg.get_rng_state()
+    drawn = lambda x: rg.rand(3) + dropout(x, 0.5)
+    with drawing_from(rg.random.Generator(9)):
+        eager, state = drawn(rg.ones(3)).tolist(), rg.get_rng_state()
+    with drawing_from(rg.random.Generator(9)):
+        compiled = rg.jit(drawn)
+        assert compiled(rg.ones(3)).tolist() == eager
+        assert rg.get_rng_state().tolist() == state.tolist()
+        first = compiled(rg.ones(3)).tolist()
+        rg.manual_seed(9)
+        assert compiled(rg.ones(3)).tolist() == eager != first
+    assert rg.get_rng_state().tolist() == outside.tolist()

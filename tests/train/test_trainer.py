@@ -419,3 +419,47 @@ def test_labels_out_of_range_are_told_in_words_of_a_trainer():
     with pytest.raises(rg.errors.OutOfRangeError) as caught:
         trainer.fit((X, Y + 5), epochs=1)
     assert "a Trainer with compiled=False says which" in caught.value.__notes__[0]
+
+
+def overfitted(folder=None, epochs=40, stop_at=None):
+    """A trainer that learns noise, whose validation loss soon becomes worse; its EarlyStopping; the data."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 6)).astype(np.float32), rng.integers(0, 2, 60)
+    rg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(6, 64), nn.ReLU(), nn.Linear(64, 2))
+    stopping = train.EarlyStopping(patience=3, restore_best=True)
+    trainer = train.Trainer(model, optim.Adam(model.parameters(), lr=0.03), nn.functional.cross_entropy, callbacks=[stopping],
+                            checkpoint=folder, progress=False)
+    return trainer, stopping, rg.data.Loader((x[:40], y[:40]), 10, shuffle=True), (x[40:], y[40:])
+
+
+def test_early_stopping_restores_the_best_weights_if_asked():
+    trainer, stopping, data, held_out = overfitted()
+    losses = [logs["validation_loss"] for logs in trainer.fit(data, epochs=40, validation=held_out)]
+    assert trainer.stopped is not None
+    assert losses[-1] > min(losses) == stopping.best
+    assert trainer.evaluate(held_out)["loss"] == pytest.approx(min(losses), rel=1e-6)
+
+
+def test_the_best_weights_survive_a_resume(tmp_path):
+    first, _, data, held_out = overfitted(tmp_path / "run")
+    first.fit(data, epochs=2, validation=held_out)
+    second, stopping, data, held_out = overfitted(tmp_path / "run")
+    losses = [logs["validation_loss"] for logs in second.fit(data, epochs=40, validation=held_out)]
+    assert second.evaluate(held_out)["loss"] == pytest.approx(min(losses), rel=1e-6)
+    unbroken, _, data, held_out = overfitted()
+    assert [logs["validation_loss"] for logs in unbroken.fit(data, epochs=40, validation=held_out)] == losses
+    assert stopping.best == min(losses)
+
+
+def test_an_interrupted_training_keeps_the_weights_that_it_goes_on_from():
+    class Faulty(train.Callback):
+        def after_epoch(self, trainer, logs):
+            if trainer.epoch == 4:
+                raise ValueError("by a fault")
+
+    trainer, stopping, data, held_out = overfitted()
+    trainer._callbacks._all.append(Faulty())
+    with pytest.raises(ValueError, match="by a fault"):
+        trainer.fit(data, epochs=40, validation=held_out)
+    assert trainer.evaluate(held_out)["loss"] == trainer.history[-1]["validation_loss"] > stopping.best

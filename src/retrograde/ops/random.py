@@ -167,8 +167,8 @@ class Generator:
 
     def take(self, count):
         """The state from which `count` words may be drawn; the generator moves past them."""
-        session = _SESSION.get()
-        return self._advance(count) if session is None else session.next(self, count)
+        session, drawn = _SESSION.get(), _DEFAULT.get() if self is default_generator else self
+        return drawn._advance(count) if session is None else session.next(drawn, count)  # noqa: SLF001
 
     def _advance(self, count):
         blocks = -(-count // 4)
@@ -202,6 +202,27 @@ def _advanced_in_trace(tracer, state, blocks):
 
 #: What draws when no generator is given; as in PyTorch it starts from the same seed in every process.
 default_generator = Generator(67280421310721)
+#: What draws in this context in the place of the default generator.
+_DEFAULT: ContextVar = ContextVar("retrograde_default_generator", default=default_generator)
+
+
+@contextmanager
+def drawing_from(generator):
+    """Within it, draws of this context that name no generator are from `generator`, whatever other threads draw.
+
+    What was compiled before keeps the generator that it had.
+
+    >>> from retrograde.ops.random import drawing_from
+    >>> with drawing_from(rg.random.Generator(3)):
+    ...     first = rg.rand(2).tolist()
+    >>> first == rg.rand(2, generator=rg.random.Generator(3)).tolist()
+    True
+    """
+    token = _DEFAULT.set(generator)
+    try:
+        yield
+    finally:
+        _DEFAULT.reset(token)
 
 
 def manual_seed(seed):
@@ -209,7 +230,7 @@ def manual_seed(seed):
 
     >>> generator = rg.manual_seed(7)
     """
-    return default_generator.manual_seed(seed)
+    return _DEFAULT.get().manual_seed(seed)
 
 
 def get_rng_state():
@@ -221,18 +242,18 @@ def get_rng_state():
     >>> rg.rand(2).tolist() == first
     True
     """
-    return default_generator.get_state()
+    return _DEFAULT.get().get_state()
 
 
 def set_rng_state(state):
     """Let the default generator go on from `state`, which `get_rng_state` gave."""
-    default_generator.set_state(state)
+    _DEFAULT.get().set_state(state)
 
 
 @contextmanager
 def preserved_state(generator=None):
     """Within it, draws are as anywhere; after it, the generator (the default one if None) is where it was before."""
-    generator = default_generator if generator is None else generator
+    generator = _DEFAULT.get() if generator is None else generator
     state = generator.get_state()
     try:
         yield generator

@@ -4,6 +4,8 @@ import math
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ..errors import ArgumentError
 from .checks import check_callbacks
 
@@ -33,16 +35,24 @@ class Callback:
 class EarlyStopping(Callback):
     """Stops when `monitor` has not become better by at least `min_delta` for `patience` epochs; `mode` says what is better.
 
-    The best weights are found by `keep_best=1` of the trainer, and `rg.load_run(folder, which="best", model=model)`.
+    With `restore_best` the model has the weights of the best epoch when training ends. Of all of a run the best epoch is found by
+    `keep_best=1` of the trainer, and `rg.load_run(folder, which="best", model=model)`.
     """
 
-    def __init__(self, monitor="validation_loss", patience=5, min_delta=0.0, mode="min"):
+    def __init__(self, monitor="validation_loss", patience=5, min_delta=0.0, mode="min", restore_best=False):
         if mode not in ("min", "max"):
             raise ArgumentError(f'mode must be "min" or "max", got {mode!r}')
         if type(patience) is not int or patience < 1:
             raise ArgumentError(f"patience must be an integer of at least 1, got {patience!r}")
         self.monitor, self.patience, self.min_delta, self.sign = monitor, patience, min_delta, 1 if mode == "min" else -1
-        self.best, self.waited = None, 0
+        self.best, self.waited, self.restore_best = None, 0, restore_best
+        #: The weights of the best epoch, as arrays by name, if they are to be restored.
+        self.weights: Any = None
+        self._goal: Any = None
+
+    def begin(self, trainer, data, epochs, steps):
+        """Note how many epochs or steps there are to be."""
+        self._goal = epochs, steps
 
     def after_epoch(self, trainer, logs):
         """Compare with the best epoch so far."""
@@ -52,18 +62,38 @@ class EarlyStopping(Callback):
         # NaN is never the best: nothing would be better than it.
         if not math.isnan(value) and (self.best is None or value < self.best - self.min_delta):
             self.best, self.waited = value, 0
+            if self.restore_best:
+                self.weights = [_copied(module.state_dict()) for module in _evaluated(trainer)]
             return
         self.waited += 1
         if self.waited >= self.patience:
             trainer.stop(f"{self.monitor} has not become better for {self.waited} epochs")
 
+    def end(self, trainer):
+        """Give the model the best weights, if that is wanted and training is over: one that was interrupted goes on as it was."""
+        epochs, steps = self._goal
+        is_over = trainer.stopped is not None or (trainer.step >= steps if epochs is None else trainer.epoch >= epochs)
+        if self.weights is not None and is_over:
+            for module, weights in zip(_evaluated(trainer), self.weights, strict=True):
+                module.load_state_dict(weights)
+
     def state_dict(self):
-        """The best value, and how long ago it was."""
-        return {"best": self.best, "waited": self.waited}
+        """The best value, and how long ago it was; the weights, if they are kept."""
+        kept = {} if self.weights is None else {"weights": self.weights}
+        return {"best": self.best, "waited": self.waited, **kept}
 
     def load_state_dict(self, state):
         """Go on from a state."""
-        self.best, self.waited = state["best"], state["waited"]
+        self.best, self.waited, self.weights = state["best"], state["waited"], state.get("weights")
+
+
+def _evaluated(trainer):
+    """The model, and the averages of its weights if there are some."""
+    return [trainer.model] if trainer.averaged is None else [trainer.model, trainer.averaged]
+
+
+def _copied(state):
+    return {name: np.array(value) for name, value in state.items()}
 
 
 class Callbacks:
