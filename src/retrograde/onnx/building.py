@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import UnsupportedOnnxError
+from ..errors import RetrogradeError, UnsupportedOnnxError
 from .dimensions import Dimension
 from .library import element_type, onnx
 from .nodes import Node
@@ -126,7 +126,12 @@ class Builder:
         """Write nodes, in their order."""
         for node in nodes:
             if node not in self.names:
-                self.names[node] = EMITTERS[node.name](self, node, *node.args)
+                try:
+                    self.names[node] = EMITTERS[node.name](self, node, *node.args)
+                except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+                    if isinstance(error, RetrogradeError):
+                        raise
+                    raise UnsupportedOnnxError(f"{node.name} is called in a way that is not exported: {error}") from error
 
 
 def fixed(number, what):

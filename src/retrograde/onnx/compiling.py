@@ -6,13 +6,13 @@ from typing import Any
 
 from ..errors import OnnxError, UnsupportedOnnxError
 from .library import element_types, onnx
-from .reading import domain_of, versions_of
+from .reading import domain_of, names_of, versions_of
 from .rule import Rule, rule_for
 from .running import Graph, Step
 from .tensors import array_of, dense
 
-#: The most nodes of a model, also in its graphs within graphs and its functions: a file that unfolds without end stops there.
-_MOST_NODES = 200_000
+#: The most nodes of a model, and of what its functions unfold to, as these may call one another without end.
+_MOST_NODES, _MOST_UNFOLDED = 200_000, 10_000
 #: The domains that are ONNX's own, whose operators the onnx package describes.
 _KNOWN = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 
@@ -22,12 +22,13 @@ class Compiler:
 
     def __init__(self, model, folder):
         self._functions = {(domain_of(f.domain), f.name): f for f in model.functions}
-        self._folder, self._open, self._count = folder, [], 0
+        self._folder, self._open, self._counts = folder, [], [0, 0]
         self.missing = {}
 
     def graph(self, proto, versions, bound=None, outer=frozenset()):
         """A GraphProto as a Graph. `bound` are the attributes of the function around it, `outer` the names around it."""
         name = f"graph {proto.name or 'main'}"
+        names_of([*[t.name for t in proto.initializer], *[i.name for i in [*proto.input, *proto.output]]], name)
         constants = {t.name: array_of(t, self._folder) for t in proto.initializer}
         constants.update({t.values.name: dense(t, self._folder) for t in proto.sparse_initializer})
         inputs = tuple([i.name for i in proto.input])
@@ -37,9 +38,7 @@ class Compiler:
         return self._graph(name, proto.node, inputs, outputs, constants, known, (versions, bound or {}, outer))
 
     def _graph(self, name, nodes, inputs, outputs, constants, known, around):
-        self._count += len(nodes) + len(constants)
-        if self._count > _MOST_NODES:
-            raise OnnxError(f"the model has more than {_MOST_NODES:,} nodes, counted with those of its functions")
+        self._check_count(len(nodes) + len(constants), len(self._open) > 0)
         versions, bound, outer = around
         made = [out for node in nodes for out in node.output if out]
         _check_distinct(name, [*made, *known])
@@ -62,8 +61,16 @@ class Compiler:
         return Graph(name, inputs, outputs, constants, steps,
                      frozenset([n for n in [*taken, *outputs] if n and n not in known | {*made}]))
 
+    def _check_count(self, count, is_unfolded):
+        """Raise an OnnxError if there are more nodes than a model has that is written in earnest."""
+        self._counts[is_unfolded] += count
+        if self._counts[0] > _MOST_NODES or self._counts[1] > _MOST_UNFOLDED + 10 * self._counts[0]:
+            raise OnnxError(f"the model has more than {_MOST_NODES:,} nodes, or its functions unfold to more than "
+                            f"{_MOST_UNFOLDED:,} and ten for each")
+
     def _step(self, node, versions, bound, visible):
         """(step of a node, the names that graphs among its attributes take from around them)."""
+        names_of([node.name, node.op_type, node.domain, *node.input, *node.output, *[a.name for a in node.attribute]], "a node")
         domain, operator = domain_of(node.domain), node.op_type
         label = f"node {node.name!r} ({operator})" if node.name else f"a node {operator} that gives {', '.join(node.output)!r}"
         attributes = {}
@@ -117,6 +124,7 @@ class Compiler:
         attributes.update({a.name: self._value(step.label, a, {}, {}, frozenset()) for a in proto.attribute_proto})
         attributes.update(step.attributes)
         # Results that nobody asks for need not be computed, or be there at all.
+        names_of([*proto.input, *proto.output], f"the function {proto.name}")
         inputs, outputs = tuple(proto.input), tuple(proto.output)[:len(step.outputs)]
         outputs = tuple([name if wanted else "" for name, wanted in zip(outputs, step.outputs, strict=True)])
         if len(step.inputs) > len(inputs):

@@ -138,7 +138,8 @@ def _merged_array(parts, fit, what):
         return Node("range", (shape[0],), shape, first.dtype)
     places = tuple([slice(0, 1) if isinstance(n, Dimension) else slice(None) for n in shape])
     kept = first[places]
-    is_repeated = [p[places].shape == kept.shape and np.array_equal(p, np.broadcast_to(kept, p.shape), equal_nan=kept.dtype.kind == "f")
+    is_repeated = [p[places].shape == kept.shape and np.array_equal(p, np.broadcast_to(kept, p.shape),
+                                                                    equal_nan=kept.dtype.kind == "f")
                    for p in parts]
     if all(is_repeated):
         return Node("broadcast_to", (kept, shape), shape, first.dtype)

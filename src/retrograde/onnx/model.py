@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..core.value import Value
-from ..errors import OnnxError, UnsupportedOnnxError
+from ..errors import OnnxError, RetrogradeError, UnsupportedOnnxError
 from ..nn.module import Module
 from ..nn.parameter import Parameter
 from ..tensor.tensor import Tensor
@@ -31,7 +31,9 @@ class OnnxModel(Module):
         self._graph, self._homes = graph, {}
         for name, array in learned.items():
             statistic = name in statistics
-            self._homes[name] = _kept(self, name, Tensor(array) if statistic else Parameter(array), statistic)
+            # What was read shows memory of the file, which nobody may write to.
+            value = Tensor(array.copy()) if statistic else Parameter(array.copy())
+            self._homes[name] = _kept(self, name, value, statistic)
 
     @property
     def input_names(self):
@@ -79,7 +81,13 @@ def load(source, /, trainable=True):
     """
     proto, folder = read_model(source)
     compiler = Compiler(proto, folder)
-    graph = compiler.graph(proto.graph, versions_of(proto.opset_import, "the model"))
+    try:
+        graph = compiler.graph(proto.graph, versions_of(proto.opset_import, "the model"))
+    except RetrogradeError:
+        raise
+    # What a damaged file holds in the place of what belongs there, no list of checks foresees.
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise OnnxError(f"the model is damaged: {type(error).__name__}: {error}") from error
     if compiler.missing:
         listed = "; ".join([f"{operator}, of {label}" for operator, label in list(compiler.missing.items())[:10]])
         raise UnsupportedOnnxError(f"the model has operators without a counterpart here: {listed}")

@@ -8,6 +8,9 @@ from ..compiler.trace.outcome import outcome_of
 from ..core.symbol import Symbol, complete
 from ..errors import UnsupportedOnnxError
 
+#: The name of a node that is one of several results of another one.
+RESULT = "result"
+
 
 class Node:
     """One value: the name of its op, its arguments (nodes, arrays, numbers), its shape and dtype, and the bodies of a loop."""
@@ -84,7 +87,7 @@ class Lowering:
             source, number = self._made[symbol.args[0]], symbol.args[1]
             if isinstance(source, tuple):
                 return source[number]
-            return Node("pick", (source, number), tuple(symbol.shape), symbol.dtype)
+            return Node(RESULT, (source, number), tuple(symbol.shape), symbol.dtype)
         args = changed_args(symbol.args, lambda a: self._made[a] if isinstance(a, Symbol) else a)
         if isinstance(op, Loop):
             return Node("loop", args, None, None, self._body(op))
@@ -98,6 +101,8 @@ class Lowering:
     def _expanded(self, op, symbol):
         """What an op is made of, on the nodes of its operands."""
         found = outcome_of(op.expansion, symbol.args)
+        if found is NotImplemented:
+            raise UnsupportedOnnxError(f"the op {op.name} has no counterpart in ONNX here, called in this way")
         parts = list(found) if isinstance(found, tuple) else [found]
         if any(isinstance(p, Symbol) and p.op is op and p.args == symbol.args for p in parts):
             raise UnsupportedOnnxError(f"the op {op.name} has no counterpart in ONNX here")

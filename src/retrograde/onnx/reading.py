@@ -6,6 +6,7 @@ from pathlib import Path
 from ..errors import OnnxError
 from ..io.bounded import opened
 from .library import onnx
+from .scanning import check_modest
 
 #: What ONNX calls its own operators in two ways.
 _DEFAULT = "ai.onnx"
@@ -30,6 +31,7 @@ def read_model(source):
 
 
 def _parsed(content, name):
+    check_modest(content, name)
     model = onnx().ModelProto()
     try:
         model.ParseFromString(content)
@@ -49,6 +51,14 @@ def versions_of(imports, name):
     if not 0 < found.get("", newest) <= newest:
         raise OnnxError(f"{name} uses version {found['']} of the operators, and the onnx package knows 1 to {newest}; install a "
                         "newer one")
+    return found
+
+
+def names_of(values, what):
+    """`values` as a tuple of texts; an OnnxError if one is none, which protobuf tells by giving bytes."""
+    found = tuple(values)
+    if any(not isinstance(name, str) for name in found):
+        raise OnnxError(f"{what} has a name that is not UTF-8: {found}")
     return found
 
 

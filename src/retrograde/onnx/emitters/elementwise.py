@@ -227,3 +227,31 @@ def _astype(e, node, x, dtype, copy=True, device=None):
     if isinstance(x, Node) and x.dtype == node.dtype:
         return e.add("Identity", [e(x)])
     return e.cast(e(x), node.dtype)
+
+
+@emits("hypot")
+def _hypot(e, node, x, y):
+    """By the greater of both, so that no square overflows."""
+    x, y = [e.add("Abs", [e(each, node.dtype)]) for each in (x, y)]
+    most, least = e.add("Max", [x, y]), e.add("Min", [x, y])
+    is_plain = e.add("And", [e.add("Less", [e(0, node.dtype), most]), e.add("Not", [e.add("IsInf", [most])])])
+    ratio = e.add("Div", [least, e.add("Where", [is_plain, most, e(1, node.dtype)])])
+    found = e.add("Mul", [most, e.add("Sqrt", [e.add("Add", [e.add("Mul", [ratio, ratio]), e(1, node.dtype)])])])
+    return e.add("Where", [is_plain, found, most])
+
+
+@emits("deg2rad")
+def _deg2rad(e, node, x):
+    return e.add("Mul", [e(x, node.dtype), e(math.pi / 180, node.dtype)])
+
+
+@emits("cbrt")
+def _cbrt(e, node, x):
+    x = e(x, node.dtype)
+    return e.add("Mul", [e.add("Sign", [x]), e.add("Pow", [e.add("Abs", [x]), e(1 / 3, node.dtype)])])
+
+
+@emits("logit")
+def _logit(e, node, x):
+    x = e(x, node.dtype)
+    return e.add("Sub", [e.add("Log", [x]), e.add("Log", [e.add("Sub", [e(1, node.dtype), x])])])

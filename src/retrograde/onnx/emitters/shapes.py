@@ -11,11 +11,13 @@ from ..nodes import Node
 _END = np.iinfo(np.int64).max
 
 
-def reshaped(e, name, shape, dtype=None):
+def reshaped(e, name, shape):
     """Write a reshape. One size that is a Dimension is found by the runtime; several are computed."""
     shape = list(shape)
+    if 0 in [n for n in shape if not isinstance(n, Dimension)]:
+        return e.add("Reshape", [name, e.integers(shape)], allowzero=1)
     unknown = [i for i, n in enumerate(shape) if isinstance(n, Dimension)]
-    if len(unknown) == 1 and 0 not in [n for n in shape if not isinstance(n, Dimension)]:
+    if len(unknown) == 1 and -1 not in [n for n in shape if not isinstance(n, Dimension)]:
         shape[unknown[0]] = -1
     return e.add("Reshape", [name, e.integers(shape) if shape else e.constant(np.zeros(0, np.int64))])
 
@@ -32,6 +34,8 @@ def _axes_changed(e, node, x, *_):
 
 @emits("permute_dims")
 def _permute(e, node, x, axes):
+    if not x.shape:
+        return e.add("Identity", [e(x)])
     return e.add("Transpose", [e(x)], perm=axes_of(axes, len(x.shape)))
 
 
@@ -92,13 +96,15 @@ def _pad(e, node, x, pad_width, value=0):
     pairs = [(pad_width, pad_width)] * ndim if not isinstance(pad_width, (tuple, list)) else list(pad_width)
     pairs = [tuple(pairs)] * ndim if pairs and not isinstance(pairs[0], (tuple, list)) else pairs
     pairs = pairs * ndim if len(pairs) == 1 else pairs
+    if not ndim:
+        return e.add("Identity", [e(x)])
     widths = [fixed(p[0], "the width of a border") for p in pairs] + [fixed(p[-1], "the width of a border") for p in pairs]
     return e.add("Pad", [e(x), e.constant(np.array(widths, np.int64)), e(value, node.dtype)])
 
 
 @emits("shrink")
 def _shrink(e, node, x, ranges):
-    starts, ends = [r[0] for r in ranges], [r[1] for r in ranges]
+    starts, ends = zip(*[(0, _END) if r is None else r for r in ranges], strict=True)
     return e.add("Slice", [e(x), e.integers(starts), e.integers(ends), e.constant(np.arange(len(starts), dtype=np.int64))])
 
 
@@ -135,6 +141,14 @@ def _take_along(e, node, x, indices, axis=-1):
     if not _same_sizes(node.shape, indices.shape):
         places = e.add("Expand", [places, e.integers(node.shape)])
     return e.add("GatherElements", [name, places], axis=axis)
+
+
+@emits("scatter")
+def _scatter(e, node, x, y, indices, axis=-1):
+    places, updates = e(indices, np.int64), e(y, node.dtype)
+    if not _same_sizes(np.shape(y) if not isinstance(y, Node) else y.shape, indices.shape):
+        updates = e.add("Expand", [updates, e.integers(indices.shape)])
+    return e.add("ScatterElements", [e(x), places, updates], axis=axes_of(axis, len(x.shape))[0])
 
 
 def _same_sizes(a, b):
