@@ -32,9 +32,9 @@ def examples():
     rg.manual_seed(0)
     image, rows = np.ones((2, 3, 6, 6), np.float32), np.ones((2, 4, 3), np.float32)
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16, 2))
-    yield model_of(net, (rg.asarray(image),)), image
+    yield model_of(net.eval(), (rg.asarray(image),)), image
     yield model_of(lambda x: rg.scan(lambda c, r: (c + r, c * r), rg.zeros(3), x[0])[0], (rg.asarray(rows),)), rows
-    yield model_of(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), (rg.ones(2, 3, 4),)), np.ones((2, 3, 4), np.float32)
+    yield model_of(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval(), (rg.ones(2, 3, 4),)), np.ones((2, 3, 4), np.float32)
     yield with_function(), rows
 
 

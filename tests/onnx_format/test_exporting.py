@@ -39,7 +39,7 @@ def test_a_network_gives_the_same_in_onnxruntime_for_each_batch(name, tmp_path):
     model = kind()
     for tensor in (t for n, t in model.named_buffers() if "running" in n):
         tensor[...] = rg.rand(*tensor.shape) + 0.5
-    path = exported(model, rg.asarray(make(2, np.random.default_rng(1))), tmp_path)
+    path = exported(model, rg.asarray(make(2, np.random.default_rng(1))), tmp_path, check=True)
     assert model.training
     model.eval()
     for size in (1, 2, 5):
@@ -62,6 +62,17 @@ def test_an_exported_network_is_read_again_with_its_parameters_and_gradients(nam
         (network(x) ** 2).sum().backward()
     for parameter_name, parameter in model.named_parameters():
         np.testing.assert_allclose(again.get_parameter(parameter_name).grad, parameter.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_a_check_finds_a_function_that_does_not_always_compute_the_same(tmp_path):
+    calls = []
+
+    def function(x):
+        calls.append(x)
+        return x + len(calls) // 4
+
+    with pytest.raises(rg.errors.OnnxError, match="gives other numbers"):
+        exported(function, rg.ones(2, 3), tmp_path, check=True)
 
 
 def test_two_sizes_may_change(tmp_path):
@@ -132,7 +143,19 @@ def test_a_path_that_cannot_be_written_is_an_error_of_ours(tmp_path):
         rg.onnx.export(nn.Linear(2, 2), rg.ones(1, 2), tmp_path / "missing" / "model.onnx")
 
 
+@pytest.mark.parametrize("opset", [20, 22, 24])
+def test_older_operators_give_the_same(opset, tmp_path):
+    kind, make = ARCHITECTURES["vit"]
+    model = kind().eval()
+    path = exported(model, rg.asarray(make(2, np.random.default_rng(0))), tmp_path, opset=opset)
+    assert onnx.load(path).opset_import[0].version == opset
+    x, expected = batch_of(model, make, 3)
+    np.testing.assert_allclose(run(path, x)[0], expected, rtol=1e-5, atol=1e-5)
+
+
 def test_wrong_names_are_refused(tmp_path):
+    with pytest.raises(rg.errors.ArgumentError, match="opset must be an integer from 20 to"):
+        exported(nn.Linear(2, 2), rg.ones(1, 2), tmp_path, opset=7)
     with pytest.raises(rg.errors.ArgumentError, match="input_names must be 1 names"):
         exported(nn.Linear(2, 2), rg.ones(1, 2), tmp_path, input_names=["a", "b"])
     with pytest.raises(rg.errors.ArgumentError, match="has no axis 5"):

@@ -15,16 +15,17 @@ from ..io.bounded import refused
 from ..nn.module import Module
 from .building import EMITTERS, Builder
 from .capturing import captured, is_array
+from .checking import check as compare
 from .dimensions import Dimension, Fit, merged, points_for
 from .emitters.loops import ordered
 from .library import BUFFERS, element_type, onnx
 from .nodes import Lowering
 
-#: The version of ONNX's operators that is written: the newest that runtimes of the day have.
-OPSET = 22
+#: The oldest and the newest version of ONNX's operators that can be written; what is written means the same in all of them.
+OLDEST, NEWEST = 20, 28
 
 
-def export(function, arguments, path, /, *, dynamic="batch", input_names=None, output_names=None):
+def export(function, arguments, path, /, *, dynamic="batch", input_names=None, output_names=None, opset=None, check=False):
     """Write a module, or a function, jitted or not, as a model in ONNX to the file at `path`.
 
     arguments     a tuple of what it is called with, or one array: shapes and dtypes count, and the first axis of each array is one
@@ -34,6 +35,9 @@ def export(function, arguments, path, /, *, dynamic="batch", input_names=None, o
     input_names   names of the arrays among the arguments, by default those of the function's parameters
     output_names  names of the results, by default "output", or "output_0" and so on
 
+    opset         the version of ONNX's operators, from 20 on, by default the newest that the onnx package knows
+    check         whether onnxruntime runs the model beside the function, for the arguments and for other sizes of what may change
+
     A module is exported in `eval()` mode, with its parameters by their names in `state_dict`. Ops without an operator of the same
     meaning are written as what they are made of; an UnsupportedOnnxError names one that has no counterpart. Sizes that depend on a
     dynamic one are computed by the model; a function that does something else for another size is refused.
@@ -42,7 +46,15 @@ def export(function, arguments, path, /, *, dynamic="batch", input_names=None, o
     >>> rg.onnx.export(model, rg.zeros(2, 3), "model.onnx")  # doctest: +SKIP
     """
     arguments = arguments if isinstance(arguments, tuple) else (arguments,)
-    model = model_of(function, arguments, dynamic, input_names, output_names)
+    modes = _in_eval(function)
+    try:
+        model = model_of(function, arguments, dynamic, input_names, output_names, opset)
+        if check:
+            leaves = [leaf for leaf in tree.leaves(arguments) if is_array(leaf)]
+            compare(model, function, arguments, _dynamic_axes(dynamic, [i.name for i in model.graph.input], leaves))
+    finally:
+        for module, mode in modes:
+            module.training = mode
     try:
         content = model.SerializeToString()
     except ValueError as error:
@@ -54,8 +66,9 @@ def export(function, arguments, path, /, *, dynamic="batch", input_names=None, o
         raise refused(os.fspath(path), "written", error) from error
 
 
-def model_of(function, arguments, dynamic="batch", input_names=None, output_names=None) -> Any:
-    """The onnx.ModelProto of a module or a function."""
+def model_of(function, arguments, dynamic="batch", input_names=None, output_names=None, opset=None) -> Any:
+    """The onnx.ModelProto of a function, or of a module in the mode that it is in."""
+    version = _version(opset)
     leaves = [leaf for leaf in tree.leaves(arguments) if is_array(leaf)]
     names = _input_names(function, arguments, input_names, len(leaves))
     axes = _dynamic_axes(dynamic, names, leaves)
@@ -63,12 +76,7 @@ def model_of(function, arguments, dynamic="batch", input_names=None, output_name
     for (i, axis), name in axes.items():
         sizes.setdefault(name, leaves[i].shape[axis])
     points = points_for(list(sizes), sizes)
-    modes = _in_eval(function)
-    try:
-        traces = [_trace(function, arguments, _shapes(leaves, axes, point)) for point in points]
-    finally:
-        for module, mode in modes:
-            module.training = mode
+    traces = [_trace(function, arguments, _shapes(leaves, axes, point)) for point in points]
     if len({tuple(map(id, captures)) for *_, captures in traces}) > 1:
         raise UnsupportedOnnxError("the function uses other tensors from outside where a size that is to be dynamic is another; "
                                    "export with dynamic=None, or for each size by itself")
@@ -78,7 +86,16 @@ def model_of(function, arguments, dynamic="batch", input_names=None, output_name
     for (i, axis), name in axes.items():
         where.setdefault(name, (names[i], axis))
     builder = Builder(where)
-    return _written(builder, found, names, leaves, axes, captures, function, output_names)
+    return _written(builder, found, names, leaves, axes, captures, function, output_names, version)
+
+
+def _version(opset):
+    newest = min(NEWEST, onnx().defs.onnx_opset_version())
+    if opset is None:
+        return newest
+    if not isinstance(opset, int) or not OLDEST <= opset <= newest:
+        raise ArgumentError(f"opset must be an integer from {OLDEST} to {newest}, got {opset!r}")
+    return opset
 
 
 def _in_eval(function):
@@ -145,7 +162,7 @@ def _dynamic_axes(dynamic, names, leaves):
     return found
 
 
-def _written(builder, outputs, names, leaves, axes, captures, function, output_names):
+def _written(builder, outputs, names, leaves, axes, captures, function, output_names, version):
     """The model: inputs, initializers, nodes, outputs."""
     helper = onnx().helper
     builder.taken.update(names)
@@ -171,8 +188,10 @@ def _written(builder, outputs, names, leaves, axes, captures, function, output_n
             array in builder.initializers.items()]
     graph = helper.make_graph([*builder.constants, *builder.nodes], getattr(function, "__name__", type(function).__name__), inputs,
                               infos, held)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], producer_name="retrograde")
-    model.ir_version = 10
+    versions = [helper.make_opsetid("", version)]
+    model = helper.make_model(graph, opset_imports=versions, producer_name="retrograde")
+    # The oldest form of a file that has these operators, so that older runtimes take it too.
+    model.ir_version = helper.find_min_ir_version_for(versions)
     statistics = [name for name in builder.initializers if name in kept]
     if statistics:
         model.metadata_props.add(key=BUFFERS, value=json.dumps(statistics))
