@@ -32,7 +32,7 @@ LAYERS = (
     {"scipy"},
     {"nn", "optim", "text"},
     {"data", "debug", "io", "runs", "viz", "testing", "cli", "test_util"},
-    {"train", "torch"},
+    {"onnx", "train", "torch"},
     {"sklearn"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

@@ -30,6 +30,8 @@ RetrogradeError
 ├── CheckpointError (ValueError, RuntimeError)  a file of weights cannot be read or does not fit the model
 │   └── StorageError (OSError)          the system cannot write or read it: a full disk, no permission, no such file
 ├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
+├── OnnxError (ValueError)              a model in ONNX is damaged, or a value does not fit it
+│   └── UnsupportedOnnxError (NotImplementedError)  an operator, or a use of it, has no counterpart
 ├── WorkerError (RuntimeError)          a worker of a loader died, or took too long
 └── ModelError (RuntimeError)           a language model could not answer
     ├── TransientModelError             a fault that may pass: a rate limit, a server's fault, a cut connection
@@ -159,6 +161,14 @@ class StorageError(CheckpointError, OSError):
 
 class DataError(RetrogradeError, ValueError):
     """Data cannot be read, or do not fit what was asked of them; where it is a file, it names the file and the row."""
+
+
+class OnnxError(RetrogradeError, ValueError):
+    """A model in ONNX is damaged, or what it is given does not fit it."""
+
+
+class UnsupportedOnnxError(OnnxError, NotImplementedError):
+    """What a model in ONNX asks for, or what it would have to hold, has no counterpart."""
 
 
 class WorkerError(RetrogradeError, RuntimeError):

@@ -49,13 +49,13 @@ def narrowed(z, x):
     return astype(z, x.dtype) if is_narrow(x) else z
 
 
-@conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32),))
+@conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32), call(np.float32(1.5), dtype=int32)))
 def bitcast(x, /, dtype):
     """The bits of `x` read as another `dtype` of the same width.
 
     It has no derivative: where floats with a history are read as floats, it raises a MissingRuleError.
     """
-    return np.ascontiguousarray(x).view(as_dtype(dtype))
+    return np.asarray(x, order="C").view(as_dtype(dtype))
 
 
 @conversion(samples=(call((2, 3)),))
