@@ -270,6 +270,21 @@ int main(int count, char **paths)
     assert done.returncode == 0, done.stderr
 
 
+@needs_c
+def test_the_program_in_c_of_the_page_runs(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text()
+    (tmp_path / "main.c").write_text(re.search(r"```c\n(.*?)```", page, re.DOTALL)[1])
+    weights = rg.tensor(np.ones((4, 3), np.float32))
+
+    @rg.jit
+    def predict(x):
+        return x @ weights
+
+    predict.export(tmp_path / "model.rgx", np.ones((2, 4), np.float32))
+    subprocess.run([COMPILER, "-Wall", "-Werror", "main.c", SOURCE, f"-I{SOURCE.parent}", "-lm"], cwd=tmp_path, check=True)
+    assert subprocess.run([tmp_path / "a.out"], cwd=tmp_path, check=False).returncode == 0
+
+
 ALONE = """
 import sys
 import numpy
