@@ -27,6 +27,7 @@ RetrogradeError
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
 ├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
+├── ProgramError (ValueError, RuntimeError)  a function cannot be exported, or an exported program cannot be loaded or run here
 ├── CheckpointError (ValueError, RuntimeError)  a file of weights cannot be read or does not fit the model
 │   └── StorageError (OSError)          the system cannot write or read it: a full disk, no permission, no such file
 ├── DataError (ValueError)              data cannot be read, or do not fit what a loader was before
@@ -149,6 +150,10 @@ class MissingExtraError(RetrogradeError, ImportError):
 
 class MissingModuleError(RetrogradeError, ModuleNotFoundError):
     """A module that PyTorch has in this place is elsewhere here."""
+
+
+class ProgramError(RetrogradeError, ValueError, RuntimeError):
+    """A function cannot be exported, or an exported program cannot be loaded or run here."""
 
 
 class CheckpointError(RetrogradeError, ValueError, RuntimeError):

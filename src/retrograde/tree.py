@@ -103,6 +103,31 @@ def leaves(tree):
     return found
 
 
+@_of_any_depth
+def paths(tree):
+    """For each leaf of `tree`, in order, the keys, places and names of fields that lead to it.
+
+    >>> rg.tree.paths({"b": 1, "a": (2, None)})
+    [('b',), ('a', 0)]
+    """
+    if _is_leaf(type(tree)):
+        return [()]
+    return [(step, *rest) for step, part in zip(_steps(tree), _parts(tree), strict=True) for rest in paths(part)]
+
+
+def _steps(tree):
+    """What leads to each part of a tree that is no leaf."""
+    if tree is None:
+        return ()
+    if isinstance(tree, dict):
+        return tree.keys()
+    if hasattr(type(tree), "_tree_constants"):
+        return _split(tree)[0]
+    if isinstance(tree, (list, tuple)):
+        return getattr(tree, "_fields", range(len(tree)))
+    return [f.name for f in fields(tree)]
+
+
 def _gather(tree, found):
     if _is_leaf(type(tree)):
         found.append(tree)

@@ -74,6 +74,13 @@ def lacking(name, machine, features):
     return [feature for feature in needed[2] if not features.get(feature)]
 
 
+def required(target):
+    """What a processor must have to run code for a target, as LLVM calls it."""
+    if target.features:
+        return tuple([word[1:] for word in target.features.split(",") if word[:1] == "+"])
+    return next(features for machine, name, features in _NAMED.values() if (machine, name) == (target.machine, target.name))
+
+
 _SPELLED = {"amd64": "x86_64", "arm64": "aarch64"}
 
 

@@ -18,21 +18,22 @@ from ..core.garbage import uncollected
 from ..core.mode import changed, current, no_grad
 from ..core.symbol import Symbol
 from ..core.value import Value, tick
-from ..dtypes import native
-from ..errors import ArgumentError, RetraceWarning, TraceError
+from ..errors import ArgumentError, ProgramError, RetraceWarning, TraceError
 from ..ops._arrays import arrays
 from ..ops.random import unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
+from .export import function_name, leaf_names, result_names, write
 from .loop_tracing import traced_scan
 from .owners import Places
-from .plain import array_of_table, numbers_kept, owned
+from .plain import numbers_kept, owned
 from .programs import Programs
 from .proxy import Forwarding
 from .replay import must_run_eagerly, replay_of
 from .retracing import MANY_MADE, change, made_again, named_specs
-from .statics import Static, Statics, exact
+from .specs import array_of, as_input, contiguous, is_array, key_of, matched, needs_gradient, spec_of
+from .statics import Static, Statics
 
 #: The programs of a function that are kept, if it does not say: more than a program needs that has not too many shapes.
 MOST_PROGRAMS = 256
@@ -138,8 +139,39 @@ class Compiled:
         The function is called once; after that kernels run on copies of the tensors that it writes.
         """
         self(*args, **kwargs)
-        leaves = map(_input, tree.flatten((args, kwargs))[0])
-        return self._last_step().profile([_contiguous(leaf) for leaf in leaves if _is_array(leaf)], repeats)
+        leaves = map(as_input, tree.flatten((args, kwargs))[0])
+        return self._last_step().profile([contiguous(leaf) for leaf in leaves if is_array(leaf)], repeats)
+
+    def export(self, path, *args, target="host", **kwargs):
+        """Write the program for these example arguments to the file `path`, as machine code, and a header for C beside it.
+
+        The file holds the weights and all other state that the function uses, and runs without Python or without retrograde: by
+        the loader in C, or by `retrograde.runtime`, with the same numbers to the bit. Shapes and dtypes are those of the arguments.
+        State that the function changes, as a generator's, is carried on from what it is now. The function is not called.
+
+        target  "host", the processor that this process makes code for, or "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4" or
+                "aarch64", all on Linux
+
+        A ProgramError names the ops that have no machine code, or what else keeps the function from being exported; nothing is
+        written then.
+        """
+        write(path, [self.exported(function_name(self._function), args, kwargs)], target)
+
+    def exported(self, name, args, kwargs):
+        """What a file is to hold of a call with these arguments, under a name."""
+        mode, memory = current(), self._memory
+        if mode is not None and mode.tracer is not None:
+            raise TraceError("a function cannot be exported while another one is traced; export it outside")
+        split = self._statics.marked(self._function, args, kwargs)
+        leaves = list(map(as_input, tree.leaves(split)))
+        with memory.lock:
+            step, _ = self._step(key_of(leaves, (args, kwargs), mode is None or mode.records), split, leaves)
+            names = leaf_names(self._function, *split)
+            if step.__class__ is _Eager:
+                raise ProgramError(f"{name} cannot be exported: it is not compiled but runs as it is, since what it does to its "
+                                   "arguments or their gradients is seen outside")
+            inputs = [known for known, leaf in zip(names, leaves, strict=True) if is_array(leaf)]
+            return step.exported(name, inputs, result_names)
 
     def _last_step(self):
         if self._memory.last is None:
@@ -160,7 +192,7 @@ class Compiled:
         with memory.lock:
             if memory.latest is not None and not kwargs:
                 specs, records, step = memory.latest
-                arrays = _matched(args, specs, step.targets) if records is (mode is None or mode.records) else None
+                arrays = matched(args, specs, step.targets) if records is (mode is None or mode.records) else None
                 if arrays is not None and step.fits(arrays):
                     memory.row.count = 0
                     return step(arrays)
@@ -170,30 +202,38 @@ class Compiled:
         """The result for arguments that are not simply those of the last call."""
         split = self._statics.marked(self._function, args, kwargs)
         given = tree.leaves(split)
-        leaves = list(map(_input, given))
-        key = _key(leaves, (args, kwargs), records)
-        steps = memory.programs.setdefault(key, [])
-        step = next((step for step in steps if step.fits()), None)
-        if step is None:
-            step: Any = _traced(self._function, leaves, tree.flatten(split)[1], records, memory.room)
-            memory.traces += 1
-            steps.append(step)
+        leaves = list(map(as_input, given))
+        key = key_of(leaves, (args, kwargs), records)
+        step, is_new = self._step(key, split, leaves)
+        if is_new:
             self._warn_of_many(*split)
         else:
             memory.row.count = 0
         memory.note(key, step, self._most)
-        if step.__class__ is _Eager or step.meets(list(map(_array_of, given))):
+        if step.__class__ is _Eager or step.meets(list(map(array_of, given))):
             return self._function(*args, **kwargs)
         memory.last = step
-        is_flat = not kwargs and not step.rewritten and not step.in_rows and all([_is_array(a) for a in args])
-        specs = [(*_spec(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
+        is_flat = not kwargs and not step.rewritten and not step.in_rows and all([is_array(a) for a in args])
+        specs = [(*spec_of(a, records), a.nbytes <= SMALL) for a in args] if is_flat else []
         memory.latest = (specs, records, step) if is_flat else None
-        is_quick = is_flat and not any([_needs_gradient(a, records) for a in args])
+        is_quick = is_flat and not any([needs_gradient(a, records) for a in args])
         memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
         memory.quick = step.quick(specs) if is_quick else None
-        arrays = [leaf for leaf in leaves if _is_array(leaf)]
-        returned = step(list(map(_contiguous, arrays)), [getattr(a, "record", None) for a in arrays])
+        arrays = [leaf for leaf in leaves if is_array(leaf)]
+        returned = step(list(map(contiguous, arrays)), [getattr(a, "record", None) for a in arrays])
         return _written_back(returned, step.rewritten, given) if step.rewritten else returned
+
+    def _step(self, key, split, leaves) -> Any:
+        """The program for arguments, and whether it was made now."""
+        memory = self._memory
+        steps = memory.programs.setdefault(key, [])
+        step = next((step for step in steps if step.fits()), None)
+        if step is not None:
+            return step, False
+        step = _traced(self._function, leaves, tree.flatten(split)[1], key[1], memory.room)
+        memory.traces += 1
+        steps.append(step)
+        return step, True
 
     def _warn_of_many(self, args, kwargs):
         """Say once that each call is traced anew, and what changes."""
@@ -204,7 +244,7 @@ class Compiled:
                           "Call jit once, outside of the loop, and keep what it returns", RetraceWarning, stacklevel=4)
         if memory.row.count not in (_MANY - 1, _MANY):
             return
-        specs = named_specs(self._function, args, kwargs, lambda leaf: _spec(_input(leaf), True))
+        specs = named_specs(self._function, args, kwargs, lambda leaf: spec_of(as_input(leaf), True))
         before, memory.last_specs = memory.last_specs, specs
         if memory.row.count == _MANY:
             found = change(before, memory.last_specs)
@@ -231,71 +271,6 @@ class _Eager:
         return True
 
 
-def _key(leaves, arguments, records):
-    key = (tree.structure(arguments), records, *[_spec(leaf, records) for leaf in leaves])
-    try:
-        hash(key)
-    except TypeError:
-        for leaf in leaves:
-            value = leaf.value if isinstance(leaf, Static) else leaf
-            if not _is_array(value) and type(value).__hash__ is None:
-                raise ArgumentError("an argument of a jitted function that is no array must be hashable, got "
-                                    f"{type(value).__name__}; pass an array, or a tuple") from None
-        raise
-    return key
-
-
-def _matched(args, specs, targets):
-    """The arrays of `args` if they are as `specs` has them and not in the memory `targets`, so that the last program can be called
-    at once.
-    """
-    if len(args) != len(specs):
-        return None
-    arrays = []
-    for a, (shape, dtype, kind, needs_gradient, _) in zip(args, specs, strict=True):
-        array = a.raw if a.__class__ is kind else a
-        if array.__class__ is not np.ndarray or (array is a) is not (kind is None):
-            return None
-        if array.shape != shape or array.dtype is not dtype:
-            return None
-        if needs_gradient or (kind is not None and a.record is not None):
-            return None
-        arrays.append(array)
-    if targets is not None and targets.holds_one(arrays):
-        return None
-    return [array if spec[-1] or array.flags.c_contiguous else np.ascontiguousarray(array)
-            for array, spec in zip(arrays, specs, strict=True)]
-
-
-def _input(leaf):
-    """A leaf as compiled code takes it: floats of NumPy, which such code returns and may be handed again, are arrays."""
-    leaf = array_of_table(leaf)
-    if isinstance(leaf, np.inexact):
-        return np.asarray(leaf)
-    if isinstance(leaf, Tensor):
-        leaf.algebra.settled_data(leaf)
-    return native(leaf) if isinstance(leaf, np.ndarray) else leaf
-
-
-def _is_array(leaf):
-    return isinstance(leaf, (Tensor, np.ndarray))
-
-
-def _array_of(leaf):
-    """The array of an argument that is one, or a tensor; else None."""
-    return leaf.raw if isinstance(leaf, Tensor) else leaf if _is_array(leaf) else None
-
-
-def _needs_gradient(leaf, records):
-    return records and isinstance(leaf, Tensor) and leaf.record is not None
-
-
-def _spec(leaf, records):
-    if _is_array(leaf):
-        return leaf.shape, leaf.dtype, leaf.kind if isinstance(leaf, Tensor) else None, _needs_gradient(leaf, records)
-    return exact(leaf.value if isinstance(leaf, Static) else leaf)
-
-
 @uncollected()
 def _traced(function, leaves, build, records, room):
     """Trace `function` on symbols for the arrays among `leaves`, and compile what was recorded."""
@@ -303,7 +278,7 @@ def _traced(function, leaves, build, records, room):
     trace = Trace()
     trace.scan, trace.shown = traced_scan, shown
     inputs = [_argument(leaf, records) for leaf in leaves]
-    numbers = [i for i, leaf in enumerate(leaves) if _is_array(leaf)]
+    numbers = [i for i, leaf in enumerate(leaves) if is_array(leaf)]
     for i in numbers:
         trace.born(inputs[i])
     symbols = [inputs[i].raw for i in numbers]
@@ -345,10 +320,10 @@ def _traced(function, leaves, build, records, room):
 
 def _argument(leaf, records):
     """What the function is handed in a trace."""
-    if not _is_array(leaf):
+    if not is_array(leaf):
         return leaf.value if isinstance(leaf, Static) else leaf
     value = arrays.made(Symbol(None, (), leaf.shape, leaf.dtype), None, getattr(leaf, "kind", None))
-    if _needs_gradient(leaf, records):
+    if needs_gradient(leaf, records):
         value.requires_grad = True
     return value
 
@@ -371,7 +346,3 @@ def _written_back(returned, places, leaves):
             if not isinstance(leaves[place], np.inexact):  # `x += 1` of a number gives x another one, here as in eager code
                 leaves[place][...] = array
     return found
-
-
-def _contiguous(leaf):
-    return np.ascontiguousarray(leaf.raw if isinstance(leaf, Tensor) else leaf).reshape(leaf.shape)

@@ -7,6 +7,8 @@ folder with a class that answers these, as `BACKEND`, and a line in `backends/__
 
 from importlib import import_module
 
+from ...errors import ProgramError
+
 
 class Backend:
     """What makes programs of planned graphs, and runs them."""
@@ -42,6 +44,11 @@ class Backend:
         # Planning is loaded here: a backend that finds a program from before needs none of it.
         draft = import_module("..pipeline", __package__).planned(graph)
         return self.load(graph, draft, self.written(draft, self.target()))
+
+    def exported(self, functions, target):
+        """The `ExportedFile` of `functions`, each an `Exported`, as machine code for the target called `target`, or "host"."""
+        raise ProgramError("only compiled functions can be exported; install llvmlite (pip install 'retrograde[jit]'), and leave "
+                           "RETROGRADE_COMPILER unset")
 
     def expect(self):
         """Begin with what any program needs, where that takes long, since one is about to be made."""

@@ -70,6 +70,8 @@ class Gradients:
         outer = trace.outer_gradients()
         self._guards = [(g.value, g.start is None) for g in outer if g.is_read]
         self._cleared = [g.value for g in outer if g.now is None]
+        #: Whether another gradient is left in a place than was found there, which the next call would find.
+        self.add_up = any([g.is_read and g.now is not g.start for g in outer])
         # Captures without an owner are tensors themselves; those with one are reached through its `.grad` anew each time, since
         # `zero_grad` puts None there.
         found = {id(c): _Found(i, c, id(c.start) in written, places.holding(c.value))

@@ -8,9 +8,11 @@ import numpy as np
 from ...core import writes
 from ...core.edits import CLOCK
 from ...core.symbol import Symbol
+from ...errors import ProgramError
 from ...ops._arrays import arrays as algebra
 from ...ops.random import State, run_drawing
 from ..backends import new_program
+from ..run.exported import Exported
 from ..run.room import LEAST
 from .gradients import Gradients
 from .overlaps import Memory, overlap, shares
@@ -253,6 +255,30 @@ class Step:
         if kept is not None:
             self._replay.link(values, kept, records)
         return values[0] if self._rebuild is None else self._rebuild(values)
+
+    def exported(self, name, inputs, names_of):
+        """This step as it is exported, its inputs with names, and its results with those that `names_of(rebuild, count)` gives.
+
+        Numbers that are read outside at each call, such as a learning rate, are what they are now.
+        """
+        if (what := self._kept_outside()) is not None:
+            raise ProgramError(f"{name} cannot be exported: {what}")
+        for value, read in self._numbers:
+            value.raw[()] = read()
+        state = [algebra.settled_data(capture.value) for capture in self._captures]
+        return Exported(name, self.program.graph, state, inputs, names_of(self._rebuild, len(self._results)))
+
+    def _kept_outside(self):
+        """What a program in a file could not do, in words; None if it can do all."""
+        if self.rewritten:
+            return "it writes to its arguments; let it return what it writes"
+        if self._finds or self._gradients.add_up:
+            return ("what it computes depends on gradients that it finds in tensors from outside; clear them before it computes "
+                    "others, as by optimizer.zero_grad()")
+        if self._leaves:
+            return "it changes whether tensors from outside require gradients; set that before"
+        plain = [result for result in self._results if not isinstance(result, Symbol)]
+        return f"it returns {plain[0]!r}, which is no tensor; return tensors and arrays alone" if plain else None
 
     def profile(self, arrays, repeats):
         """The program's profile on these arguments."""

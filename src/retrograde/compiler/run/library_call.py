@@ -16,6 +16,11 @@ class LibraryCall:
     def __init__(self, node):
         self.node = node
 
+    @property
+    def ops(self):
+        """The names of the ops for which Python is needed."""
+        return [(self.node.args[0] if self.node.op is PICK else self.node).op.name]
+
     def run(self, arrays):
         """Compute the node into its place in `arrays`."""
         node = self.node

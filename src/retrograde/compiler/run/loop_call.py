@@ -8,13 +8,20 @@ from .program import Graph
 
 
 class LoopCall:
-    """A step that runs a loop: its body is a program, made by `program(graph)`, which is called for each iteration."""
+    """A step that runs a loop: its body is a program, made by `program(graph)`, which is called for each iteration. `calls` are the
+    steps of its body that keep it from being native code.
+    """
 
     step, chunks = None, 1
 
-    def __init__(self, step, program):
+    def __init__(self, step, program, calls=()):
         self.node, self._picks = step.roots[0], step.roots[1:]
-        self._loop, self._make, self._program = self.node.op, program, None
+        self._loop, self._make, self._program, self._calls = self.node.op, program, None, calls
+
+    @property
+    def ops(self):
+        """The names of the ops for which Python is needed."""
+        return [name for call in self._calls for name in call.ops]
 
     def run(self, arrays):
         """Compute the wanted results of the loop into their places in `arrays`."""

@@ -56,6 +56,7 @@ class Program:
     """Computes the outputs of a graph. Base of what runs it, which has `__call__`."""
 
     def __init__(self, graph, layout):
+        self.graph = graph
         self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
         self.layout = layout
         self.aliases, self.fresh, self.arena_bytes = layout.aliases, layout.fresh, layout.arena_bytes

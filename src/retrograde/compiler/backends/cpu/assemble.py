@@ -15,11 +15,11 @@ from .writer import Writer
 _MOST_FRAMES = 62
 
 
-def assemble(draft, target, program):
+def assemble(draft, target, program, threads=None):
     """The steps of a draft in order: launches of code for a target, and library calls. `program(graph)` makes the programs of loops
-    that run from Python.
+    that run from Python; so many `threads` run it, those of this process without a number.
     """
-    return Assembler(draft, target, program).all_parts()
+    return Assembler(draft, target, program, threads).all_parts()
 
 
 class Assembler(Writer):
@@ -27,11 +27,11 @@ class Assembler(Writer):
     whose steps these are, None outside of loops; `before` are launches to run before its first iteration.
     """
 
-    def __init__(self, draft, target, program):
+    def __init__(self, draft, target, program, threads=None):
         self._schedule, self._accesses, self._aliases = draft.schedule, draft.accesses, draft.aliases
         #: Where a buffer lives.
         self.storage = draft.storage
-        super().__init__(target)
+        super().__init__(target, threads)
         self.program, self.body, self.before = program, draft.body, []
 
     def all_parts(self):
@@ -66,11 +66,11 @@ class Assembler(Writer):
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""
         draft = planned_body(step, self.storage)
-        inner = Assembler(draft, self.target, self.program)
+        inner = Assembler(draft, self.target, self.program, self._threads)
         parts = inner.all_parts()
         # Native code cannot call back into Python between two steps of an iteration.
-        if not all([isinstance(part, (Launch, LoopLaunch)) for part in parts]):
-            return [LoopCall(step, self.program)]
+        if calls := [part for part in parts if not isinstance(part, (Launch, LoopLaunch))]:
+            return [LoopCall(step, self.program, calls)]
         return [*inner.before, (InterchangedLoop if draft.is_interchanged else LoopLaunch)(draft, parts, self.target)]
 
     def _nest(self, nest):

@@ -4,6 +4,7 @@ process has left on disk needs neither.
 
 from importlib import import_module
 
+from ...target import named
 from .. import interface
 from . import threads
 from .host import target
@@ -33,6 +34,12 @@ class Backend(interface.Backend):
     def program(self, graph):
         """The program that an earlier process stored, or a new one, which is stored."""
         return stored_or_made(graph, self)
+
+    def exported(self, functions, target):
+        """A file of machine code; "host" is what code of this process is for."""
+        found = self.target() if target == "host" else named(target)
+        name = found.name if target == "host" else target
+        return _module("export.writing").exported(functions, found, name, library().store)
 
     def expect(self):
         """Begin to compile the code that runs steps."""

@@ -16,15 +16,15 @@ from .table import POOL, STEP_WORDS, Words, address_of, laid_out
 from .units import library
 
 #: What runs as steps of the native runner.
-_NATIVE = (Launch, LoopLaunch)
+NATIVE = (Launch, LoopLaunch)
 
 
 class BuiltProgram(Inspected, NativeProgram):
     """A native program that was planned in this process."""
 
     def __init__(self, graph, draft, parts):
-        self.graph, self.draft, self.parts = graph, draft, parts
-        units = {unit.name: unit for part in parts if isinstance(part, _NATIVE) for unit in part.units}
+        self.draft, self.parts = draft, parts
+        units = {unit.name: unit for part in parts if isinstance(part, NATIVE) for unit in part.units}
         library().load([threads.unit(), *units.values()])
         super().__init__(graph, code_of(graph, draft, parts, units))
 
@@ -35,7 +35,7 @@ class BuiltProgram(Inspected, NativeProgram):
             self._pointers[self._fresh_places[node]] = address_of(array)
         found, place, runs = self.arrays(arrays, fresh), self._steps, []
         for part in self.parts:
-            if isinstance(part, _NATIVE):
+            if isinstance(part, NATIVE):
                 runs.append(partial(self._run_step, place, found))
                 place += 8 * STEP_WORDS
             else:
@@ -49,7 +49,7 @@ class BuiltProgram(Inspected, NativeProgram):
 
 def code_of(graph, draft, parts, units):
     """The code of a program from its parts."""
-    launches = [part for part in parts if isinstance(part, _NATIVE)]
+    launches = [part for part in parts if isinstance(part, NATIVE)]
     numbers = {step: number for number, step in draft.schedule.numbered()}
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
     layout = draft.layout(scratch.items(), draft.local)
@@ -81,7 +81,7 @@ def _segments(parts):
     """Runs of native steps between library calls, as (first step, how many), and the calls."""
     found, first, place = [], 0, 0
     for part in (*parts, None):
-        if isinstance(part, _NATIVE):
+        if isinstance(part, NATIVE):
             place += 1
             continue
         if place > first:

@@ -10,7 +10,7 @@ from .engine import assembly, engine, object_code
 from .image import linked
 from .machine import available_cores
 
-__all__ = ["assembly", "code_of", "compiled", "engine", "text_of"]
+__all__ = ["assembly", "code_of", "compiled", "engine", "objects", "text_of"]
 
 #: Seconds after which the thread that writes code lets those that compile go on, should they wait for Python's lock. They need
 #: it for moments, between calls into LLVM, and some twenty times for each unit: at the usual 5 ms they would hardly begin before
@@ -26,23 +26,37 @@ def text_of(unit):
 
 
 def compiled(units):
-    """The code of each unit by its name: an image, or an object file. While LLVM works on some, the next are written; those
+    """The code of each unit by its name: an image, or an object file."""
+    return _made_by(code_of, units)
+
+
+def objects(units, store):
+    """The object file of each unit by its name, one that `store` keeps from before or a new one."""
+    found = {unit.name: store.get(f"{unit.name}_object") for unit in units}
+    made = _made_by(object_code, [unit for unit in units if found[unit.name] is None])
+    for name, code in made.items():
+        store.put(f"{name}_object", code)
+    return found | made
+
+
+def _made_by(make, units):
+    """What `make(text, target, is_final)` makes of each unit, by its name. While LLVM works on some, the next are written; those
     that need no passes are large, and come first, so that no core waits for the last.
     """
     # Sorting is stable: of each kind units keep the order in which the program needs them.
     units = sorted(units, key=lambda unit: not unit.is_final)
     with _switching_often(), ThreadPoolExecutor(available_cores()) as worker:
-        waiting = {unit.name: _begun(worker, unit) for unit in units}
+        waiting = {unit.name: _begun(worker, make, unit) for unit in units}
         return {name: take() for name, take in waiting.items()}
 
 
-def _begun(worker, unit):
-    """A function that gives the code of a unit, which a thread compiles meanwhile if one can be started."""
+def _begun(worker, make, unit):
+    """A function that gives what `make` makes of a unit, which a thread does meanwhile if one can be started."""
     arguments = unit.text, unit.target, unit.is_final
     try:
-        return worker.submit(code_of, *arguments).result
+        return worker.submit(make, *arguments).result
     except RuntimeError:
-        return partial(code_of, *arguments)
+        return partial(make, *arguments)
 
 
 @contextmanager

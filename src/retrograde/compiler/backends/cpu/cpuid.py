@@ -6,12 +6,9 @@ it is that of the machine below.
 
 import ctypes
 
+from ....runtime import ASK, ENABLED
 from .image import IS_POSSIBLE, Images, image_of
 
-#: `ask(leaf, part, registers)` writes eax, ebx, ecx and edx of a leaf. `enabled()` is the state that the system keeps for each
-#: program, and so which vectors there are; it may be called where the bit of ecx in leaf 1 is set.
-_ASK = bytes.fromhex("53 89f8 89f1 4989d0 0fa2 418900 41895804 41894808 4189500c 5b c3")
-_ENABLED = bytes.fromhex("31c9 0f01d0 48c1e220 4809d0 c3")
 _KEEPS_STATE = 1 << 27
 #: (number, part, which registers) of the leaves that say what there is; other registers number cores, and differ between them.
 _LEAVES = ((0, 0, "abcd"), (1, 0, "acd"), (7, 0, "bcd"), (7, 1, "abcd"), (0xD, 1, "a"), (0x14, 0, "b"), (0x19, 0, "b"),
@@ -24,7 +21,7 @@ def identity():
     if not IS_POSSIBLE:
         return None
     images = Images()
-    images.load([image_of(_ASK + _ENABLED, {"ask": 0, "enabled": len(_ASK)})])
+    images.load([image_of(ASK + ENABLED, {"ask": 0, "enabled": len(ASK)})])
     ask = ctypes.CFUNCTYPE(None, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p)(images.address("ask"))
     enabled = ctypes.CFUNCTYPE(ctypes.c_uint64)(images.address("enabled"))
 

@@ -10,34 +10,28 @@ import marshal
 import mmap
 import platform
 import sys
-from struct import pack_into, unpack_from
+from struct import pack_into
 
 from ....errors import CompilerError
 from ...target import CACHE_LINE
+from .linking import X86_64, Block, UnlinkableError, machine_of
 
 #: Whether processes on this machine can load images.
 IS_POSSIBLE = sys.platform == "linux" and platform.machine() == "x86_64"
 _MAGIC = b"image"
 _PAGE = mmap.PAGESIZE
-_ELF = b"\x7fELF\x02\x01"  # of 64 bits, the lowest byte first
-_X86_64 = 62
-_SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8
-_WRITTEN, _ALLOCATED, _UNWINDING = 1, 2, 0x70000001
-#: Relocations that ask for the distance from the place itself: PC32, and PLT32 where a function is called.
-_DISTANCE, _CALL = 2, 4
-#: A jump to where the eight bytes after it say.
-_JUMP = b"\xff\x25\x00\x00\x00\x00"
 
 
 def linked(code):
     """The image of an object file, or None if it has none."""
-    if not IS_POSSIBLE or not code.startswith(_ELF) or unpack_from("<H", code, 18) != (_X86_64,):
+    if not IS_POSSIBLE or machine_of(code) != X86_64:
         return None
+    block = Block(X86_64)
     try:
-        block, functions, outside = _Link(code).done()
-    except _UnknownError:
+        block.add(code)
+    except UnlinkableError:
         return None
-    return image_of(bytes(block), functions, outside)
+    return image_of(bytes(block.content), block.functions, block.outside)
 
 
 def image_of(block, functions, outside=None):
@@ -48,71 +42,6 @@ def image_of(block, functions, outside=None):
 def is_image(code):
     """Whether `code` is an image rather than an object file."""
     return code.startswith(_MAGIC)
-
-
-class _UnknownError(Exception):
-    """Something that an image cannot hold."""
-
-
-class _Link:
-    """The sections of an object file in one block, with jumps to functions of the system at its end."""
-
-    def __init__(self, code):
-        self._code, self._block, self._at, self._outside = code, bytearray(), {}, {}
-        first, = unpack_from("<Q", code, 40)
-        count, = unpack_from("<H", code, 60)
-        # name, kind, flags, address, offset, size, link, info, alignment, size of an entry
-        self._sections = [unpack_from("<IIQQQQIIQQ", code, first + 64 * i) for i in range(count)]
-
-    def done(self):
-        """(the block, {function: where it is}, {function of the system: where its address is to stand})."""
-        for number, section in enumerate(self._sections):
-            if section[2] & _ALLOCATED and section[1] != _UNWINDING:
-                self._place(number, section)
-        symbols = next(section for section in self._sections if section[1] == _SYMBOLS)
-        self._names = self._sections[symbols[6]][4]
-        self._symbols = [unpack_from("<IBBHQQ", self._code, symbols[4] + 24 * i) for i in range(symbols[5] // 24)]
-        for section in self._sections:
-            if section[1] == _RELOCATIONS and section[7] in self._at:
-                self._relocate(section)
-        found = {self._name(s): self._at[s[3]] + s[4] for s in self._symbols if _is_open(s) and s[3] in self._at}
-        return self._block, found, self._outside
-
-    def _place(self, number, section):
-        if section[1] == _NO_BITS or section[2] & _WRITTEN or section[8] > CACHE_LINE:
-            raise _UnknownError
-        self._block.extend(bytes(-len(self._block) % CACHE_LINE))
-        self._at[number] = len(self._block)
-        self._block += self._code[section[4] : section[4] + section[5]]
-
-    def _relocate(self, section):
-        start = self._at[section[7]]
-        for i in range(section[5] // 24):
-            place, info, more = unpack_from("<QQq", self._code, section[4] + 24 * i)
-            kind, symbol = info & 0xFFFFFFFF, self._symbols[info >> 32]
-            if kind not in (_DISTANCE, _CALL):
-                raise _UnknownError
-            target = self._at[symbol[3]] + symbol[4] if symbol[3] in self._at else self._jump(symbol, kind)
-            pack_into("<i", self._block, start + place, target + more - start - place)
-
-    def _jump(self, symbol, kind):
-        """Where a jump to a function of the system is, which is appended."""
-        if symbol[3] or kind != _CALL:
-            raise _UnknownError
-        name = self._name(symbol)
-        if name not in self._outside:
-            self._block.extend(bytes(-len(self._block) % 8 + 2) + _JUMP + bytes(8))
-            self._outside[name] = len(self._block) - 8
-        return self._outside[name] - len(_JUMP)
-
-    def _name(self, symbol):
-        start = self._names + symbol[0]
-        return self._code[start : self._code.index(b"\0", start)].decode()
-
-
-def _is_open(symbol):
-    """Whether a symbol is a function that others may call."""
-    return symbol[1] & 15 == 2 and symbol[1] >> 4 > 0
 
 
 class Images:

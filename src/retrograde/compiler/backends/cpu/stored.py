@@ -43,11 +43,11 @@ class StoredProgram(NativeProgram):
 
     def __init__(self, graph, code, backend):
         super().__init__(graph, code)
-        self._graph, self._backend = graph, backend
+        self._backend = backend
 
     @cached_property
     def _whole(self):
-        return self._backend.made(self._graph)
+        return self._backend.made(self.graph)
 
     @property
     def schedule(self):

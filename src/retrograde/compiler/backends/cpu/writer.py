@@ -13,13 +13,13 @@ class Writer:
     #: Makes the launch of a unit.
     launch = Launch
 
-    def __init__(self, target):
-        self.target = target
+    def __init__(self, target, threads=None):
+        self.target, self._threads = target, threads
 
     @property
     def threads(self):
-        """How many threads share the chunks of a launch."""
-        return get_num_threads()
+        """How many threads share the chunks of a launch: those of this process, if it was not told."""
+        return self._threads or get_num_threads()
 
     def unit(self, key, write, is_final=False):
         """The unit that `write(module, name)` writes; see `unit_of`."""
