@@ -115,12 +115,28 @@ class Processes(Alone):
                                             f"which waits for {_described(x)}"), True)
         return message[_HEAD:].view(x.dtype).reshape(x.shape)
 
-    def texts(self, text, name):
-        data = np.frombuffer(text.encode(), np.uint8)
+    def from_owners(self, arrays, owners, name):
+        total = sum([x.size for x in arrays])
+        self._meeting.meet(f"{name}, {len(arrays)} of {total} numbers, {arrays[0].dtype}")
+        mine = [x.reshape(-1) for x, owner in zip(arrays, owners, strict=True) if owner == self.rank]
+        sent = np.concatenate(mine) if mine else np.empty(0, arrays[0].dtype)
+        counts = [sum([x.nbytes for x, owner in zip(arrays, owners, strict=True) if owner == r]) for r in range(self.size)]
+        starts = np.cumsum([0, *counts])[:-1]
+        found = np.empty(total, arrays[0].dtype)
+        self._wait(self._comm.Iallgatherv([_bytes(sent), self._mpi.BYTE], [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
+        places = [start // found.itemsize for start in starts.tolist()]
+        results = []
+        for x, owner in zip(arrays, owners, strict=True):
+            results.append(found[places[owner] : places[owner] + x.size].reshape(x.shape))
+            places[owner] += x.size
+        return results
+
+    def contents(self, content, name):
+        data = np.frombuffer(content, np.uint8)
         sizes = self.stack(np.array(data.size), name)
         padded = np.zeros(int(sizes.max()), np.uint8)
         padded[: data.size] = data
-        return [bytes(row[:size]).decode() for row, size in zip(self.stack(padded, name), sizes, strict=True)]
+        return [bytes(row[:size]) for row, size in zip(self.stack(padded, name), sizes, strict=True)]
 
     def split(self, color):
         """The group of the processes that have the same `color`, an integer, in the order of their ranks."""

@@ -46,6 +46,10 @@ class Alone:
         self.check(root)
         return np.array(x)
 
+    def from_owners(self, arrays, owners, name):
+        """Each of several arrays of one dtype as process `owners[i]` has it."""
+        return [np.array(x) for x in arrays]
+
     def passed(self, x, to, source, name):
         """What process `source` sends to this one, after `x` is sent to `to`; either may be None."""
         for rank in (to, source):
@@ -60,9 +64,12 @@ class Alone:
     def meet(self, name):
         """Wait until all processes are here."""
 
-    def texts(self, text, name):
-        """The texts of all processes, in order."""
-        return [text]
+    def contents(self, content, name):
+        """The bytes that all processes give, in order."""
+        return [content]
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 #: The group of a process that is not one of several.

@@ -118,6 +118,15 @@ def mean_of_each(xs, /, group, order="ranks", name="all_reduce"):
 mean_of_each.defvjp_all(lambda g, needs, group, order, name: means(g, group, None, order, f"{name}, on the way back"))
 
 
+@collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs],
+            result_dtype=lambda xs, *_: _dtype_of_all(xs), samples=(call([(2, 3), (3,)], (0, 0), ALONE),))
+def from_owners(xs, /, owners, group, name="parameters of their owners"):
+    """Several arrays of one dtype, each as the process has it that owns it; sent together."""
+    arrays = [np.asarray(x) for x in xs]
+    _dtype_of_all(arrays)
+    return tuple(group.from_owners(arrays, owners, name))
+
+
 @composite(is_variadic=True, is_multiple=True, is_public=False, samples=(call([(2, 3), (3,)], ALONE), call([()], ALONE)))
 def replicated(xs, /, group, bucket=None, order="ranks"):
     r"""Arrays that all processes of a group hold alike, as they are; their gradients are the means of those of all processes.
