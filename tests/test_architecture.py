@@ -31,7 +31,7 @@ LAYERS = (
     {"misc", "numpy", "tracer"},
     {"scipy"},
     {"nn", "optim", "text"},
-    {"data", "debug", "deploy", "io", "runs", "viz", "testing", "cli", "test_util"},
+    {"data", "debug", "deploy", "distributed", "io", "runs", "viz", "testing", "cli", "test_util"},
     {"onnx", "train", "torch"},
     {"sklearn"},
 )
@@ -40,7 +40,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 NEIGHBOURS = {
     ("errors", "array_errors"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
-    ("cli", "data"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+    ("cli", "data"), ("cli", "distributed"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"

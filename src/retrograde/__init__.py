@@ -287,8 +287,8 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "deploy", "io", "misc", "nn", "numpy", "onnx", "optim", "runs", "runtime", "scipy", "sklearn", "special",
-        "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
+        "data", "debug", "deploy", "distributed", "io", "misc", "nn", "numpy", "onnx", "optim", "runs", "runtime", "scipy",
+        "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",

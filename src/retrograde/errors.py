@@ -26,6 +26,7 @@ RetrogradeError
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
 ├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
+├── DistributedError (RuntimeError)     processes that work together do not agree, or one of them is missing
 ├── ParseError (ValueError)             a text does not have the structure that was asked for
 ├── ProgramError (ValueError, RuntimeError)  a function cannot be exported, or an exported program cannot be loaded or run here
 ├── CheckpointError (ValueError, RuntimeError)  a file of weights cannot be read or does not fit the model
@@ -178,6 +179,13 @@ class UnsupportedOnnxError(OnnxError, NotImplementedError):
 
 class WorkerError(RetrogradeError, RuntimeError):
     """A worker of a loader died, or did not answer in time."""
+
+
+class DistributedError(RetrogradeError, RuntimeError):
+    """Processes that work together do not agree on what to do, or one of them is missing."""
+
+    #: What is wrong is between processes, and told as it is, by one of them.
+    names_op = True
 
 
 class ParseError(RetrogradeError, ValueError):

@@ -221,3 +221,25 @@ def test_nothing_of_data_is_loaded_with_retrograde():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("order", [None, "length"])
+def test_parts_of_batches_are_together_the_batches(workers, order):
+    x = np.arange(24)
+    make = lambda shard: rg.data.Loader(
+        x, 8, shard=shard, workers=workers,
+        **({"shuffle": True, "seed": 3} if order is None else {"order": rg.data.ByLength(x % 5 + 1, 8)}))
+    whole = [batch.tolist() for batch in make(None)]
+    parts = [[batch.tolist() for batch in make((i, 4))] for i in range(4)]
+    assert whole == [[row for part in batch for row in part] for batch in zip(*parts, strict=True)]
+    assert make((0, 4)).state_dict() == make((1, 2)).state_dict() == make(None).state_dict()
+
+
+@pytest.mark.parametrize(("count", "size", "shard", "drop", "text"), [
+    (24, 9, (0, 2), False, "multiple of 2, got 9"), (21, 8, (0, 2), False, "the last of 3 batches has 5 rows.*drop_last=True"),
+    (8, 8, (2, 2), False, r"shard must be \(i, n\)"), (8, 8, 2, False, r"shard must be"), (8, 8, (0, True), False, "shard must be")])
+def test_batches_that_cannot_be_shared_evenly_are_refused(count, size, shard, drop, text):
+    with pytest.raises(rg.errors.ArgumentError, match=text):
+        list(rg.data.Loader(np.arange(count), size, shard=shard, drop_last=drop))
+    assert len(list(rg.data.Loader(np.arange(21), 8, shard=(0, 2), drop_last=True))) == 2

@@ -57,6 +57,14 @@ def add_tune(parser):
     parser.add_argument("--json", action="store_true", help="print the result as one JSON object, and nothing else")
 
 
+def add_run(parser):
+    """The arguments of `retrograde run`."""
+    parser.add_argument("-n", dest="count", type=_whole(1, 100_000), required=True, metavar="N", help="how many processes")
+    parser.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
+    parser.add_argument("program", help="a file of Python's, or a module with -m")
+    parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+
+
 def _add_what(what, usual):
     what.add_argument("--task", default=usual.task, metavar="TASK",
                       help=f"{', '.join(TASKS)}, which come along, or a file: .jsonl, .csv or .tsv (default: %(default)s)")

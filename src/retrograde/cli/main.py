@@ -5,12 +5,12 @@ import sys
 from importlib.metadata import version
 
 from ..errors import RetrogradeError
-from . import demo, tune
-from .arguments import add_demo, add_tune
-from .options import Options, TuneOptions
+from . import demo, run, tune
+from .arguments import add_demo, add_run, add_tune
+from .options import Options, RunOptions, TuneOptions
 
 _USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
-_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions)}
+_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions)}
 
 
 def main(argv=None):
@@ -23,13 +23,13 @@ def main(argv=None):
         _parser().print_help()
         return 0
     fields = {name: value for name, value in vars(arguments).items() if name != "command"}
-    run, options = _COMMANDS[arguments.command]
+    command, options = _COMMANDS[arguments.command]
     try:
-        return run(options(**fields))
+        return command(options(**fields))
     except RetrogradeError as error:
         return _said(f"retrograde: {error}", _FAILED)
     except OSError as error:
-        return _said(f"retrograde: {error.filename or fields['output']}: {error.strerror}", _FAILED)
+        return _said(f"retrograde: {error.filename or fields.get('output')}: {error.strerror}", _FAILED)
     except KeyboardInterrupt:
         return _said("retrograde: interrupted", _INTERRUPTED)
 
@@ -75,4 +75,8 @@ def _parser():
                "  retrograde tune --task items.jsonl --model small \\\n"
                "      --base-url https://mine.openai.azure.com/openai/deployments/small \\\n"
                "      --header-env api-key=AZURE_KEY --query api-version=2024-10-21"))
+    add_run(commands.add_parser(
+        "run", help="start a program as several processes that train together", allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter, description=run.__doc__,
+        epilog="examples:\n  retrograde run -n 4 train.py --epochs 10\n  retrograde run -n 2 -m my_package.train"))
     return parser

@@ -67,3 +67,13 @@ class TuneOptions:
     report: bool = True
     quiet: bool = False
     json: bool = False
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What `run` is to start: `count` processes of a program, with arguments of its own."""
+
+    count: int
+    module: bool
+    program: str
+    words: list = field(default_factory=list)

@@ -6,7 +6,7 @@ from ..errors import ArgumentError, DataError
 from .collating import as_tensors, collate
 from .delivery import Delivery
 from .jobs import Rows
-from .orders import Batched, key_of
+from .orders import Batched, checked_shard, key_of, parts_of
 from .sources import source as made_source
 from .workers import Inline, Processes, Threads
 
@@ -19,6 +19,8 @@ class Loader:
     drop_last   leave a last batch out that is not full
     collate     makes a batch of a list of rows; `rg.data.Pad()` pads them
     order       which rows make a batch, in place of `batch_size`, `shuffle` and `drop_last`: such as `rg.data.ByLength(...)`
+    shard       (i, n): of each batch the part i of n of one size, as n processes share it that train together (`rg.distributed`);
+                the place of a loader is the same for any n
     workers     how many threads make batches ahead, or with `processes=True` how many processes; 0: none
     prefetch    how many batches each worker is ahead
     timeout     seconds to wait for a batch of a worker; None: without end
@@ -37,7 +39,7 @@ class Loader:
     """
 
     def __init__(self, source: Any, batch_size=32, *, shuffle=False, seed=0, drop_last=False, collate=collate, order: Any = None,
-                 workers=0, processes=False, prefetch=2, timeout=None, init=None, method=None):
+                 shard=None, workers=0, processes=False, prefetch=2, timeout=None, init=None, method=None):
         self.source = made_source(source)
         self.seed, self.workers, self.processes = int(seed), _checked("workers", workers, 0), processes
         if method is not None and not processes:
@@ -46,6 +48,7 @@ class Loader:
         if order is not None and (shuffle or drop_last):
             raise ArgumentError("order decides which rows make a batch; give shuffle and drop_last to it")
         self.order = Batched(len(self.source), batch_size, shuffle, drop_last) if order is None else order
+        self.shard = None if shard is None else checked_shard(shard)
         gather = self.source.gather if self.source.can_gather and collate is _COLLATE else None
         self._job = Rows(self.source, collate, init, gather)
         self._crew: Any = None
@@ -61,8 +64,11 @@ class Loader:
             self.epoch, self.position = self.epoch + 1, 0
         self.is_fresh = False
         key = key_of(self.seed, self.epoch)
+        if self.shard is not None and isinstance(self.order, Batched):
+            self.order.check_parts(self.shard[1])
         crew, self._crew = self._crew or self._made_crew(), None
         tasks = self.order.batches(key, self.position)
+        tasks = tasks if self.shard is None else parts_of(tasks, *self.shard)
         return _Epoch(self, Delivery(crew, tasks, key, as_tensors, self._keep, self.timeout))
 
     def _made_crew(self):

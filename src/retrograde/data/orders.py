@@ -4,7 +4,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, DataError, ShapeError
 
 MASK = 2**64 - 1
 #: The stream of an epoch that its order is drawn from; samples have those of their numbers.
@@ -58,6 +58,17 @@ class Batched:
             yield order[i : i + self.size]
 
 
+    def check_parts(self, count):
+        """Raise an ArgumentError unless each batch can be cut into `count` parts of one size."""
+        rest = 0 if self.drops_last else self.count % self.size
+        if self.size % count:
+            raise ArgumentError(f"{count} processes share each batch evenly: batch_size, which is that of all together, must be a "
+                                f"multiple of {count}, got {self.size}")
+        if rest % count:
+            raise ArgumentError(f"the last of {len(self)} batches has {rest} rows, which {count} processes cannot share evenly; "
+                                "give drop_last=True")
+
+
 class ByLength:
     """Batches of rows that are about equally long, so that padding them wastes little; shuffled all the same.
 
@@ -91,6 +102,23 @@ class ByLength:
             found += [together[j : j + self.size] for j in range(0, len(together), self.size)]
         whole = [batch for batch in found if len(batch) == self.size or not self.drops_last]
         return islice((whole[i] for i in shuffled(len(whole), key ^ MASK)), start, None)
+
+
+def parts_of(batches, number, count):
+    """Of each batch the part of that number, of `count` parts of one size."""
+    for batch in batches:
+        if len(batch) % count:
+            raise DataError(f"{count} processes share each batch evenly, got one of {len(batch)} rows")
+        size = len(batch) // count
+        yield batch[number * size : (number + 1) * size]
+
+
+def checked_shard(shard):
+    """`shard`, if it is the number of a part and how many there are."""
+    pair = tuple(shard) if isinstance(shard, (tuple, list)) else ()
+    if len(pair) != 2 or not all([isinstance(n, int) and not isinstance(n, bool) for n in pair]) or not 0 <= pair[0] < pair[1]:
+        raise ArgumentError(f"shard must be (i, n), the number of a part, from 0 on, and how many there are, got {shard!r}")
+    return pair
 
 
 def checked_size(size):

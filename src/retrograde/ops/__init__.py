@@ -3,7 +3,7 @@
 >>> rg.ops.get("pow")
 <op power (elementwise)>
 >>> rg.ops.families()[:3]
-['comparison', 'composite', 'contraction']
+['collective', 'comparison', 'composite']
 
 An op of your own is one block, as in retrograde's own files::
 
@@ -27,6 +27,7 @@ from . import (
     bits,
     borders,
     classification,
+    collectives,
     comparisons,
     complexes,
     contractions,
@@ -89,6 +90,7 @@ from . import (
     windows,
 )
 from ._families import (
+    collective,
     comparison,
     composite,
     contraction,

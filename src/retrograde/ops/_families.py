@@ -54,3 +54,5 @@ loss = _family("loss", keeps_sizes=True, is_composite=True)
 sampling = _family("sampling")
 #: Made from nothing, and so without a derivative.
 creation = _family("creation", is_differentiable=False)
+#: What several processes compute together: an effect, which all of them call in the same order.
+collective = _family("collective", has_effect=True, is_public=False)

@@ -86,6 +86,9 @@ class Optimizer:
                 raise ArgumentError("a parameter was given twice to the optimizer; list each once, as "
                                     "module.parameters() does")
             known.add(id(parameter))
+            # Of a model that several processes train, each of which keeps a part of the state.
+            if (sharing := getattr(parameter, "sharing", None)) is not None:
+                sharing.join(self)
         group = {name: value for name, value in group.items() if name not in _IMPLEMENTATIONS}
         unknown = group.keys() - self.defaults.keys() - {"params", *self.always}
         if unknown:

@@ -19,6 +19,9 @@ class Callback:
     ...             trainer.stop("it is good enough")
     """
 
+    #: Whether it tells people how training goes, which one of several processes does for all.
+    is_report = False
+
     def begin(self, trainer, data, epochs, steps):
         """Training begins, or goes on; `epochs` or `steps` are how many there are to be, the other is None."""
 

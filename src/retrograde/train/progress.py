@@ -28,6 +28,8 @@ def told(logs):
 class Lines(Callback):
     """A line for each epoch, and one now and then within an epoch that takes long."""
 
+    is_report = True
+
     def begin(self, trainer, data, epochs, steps):
         """Start the clock."""
         self._last = time.monotonic()
@@ -53,6 +55,8 @@ class Lines(Callback):
 
 class Bar(Callback):
     """A bar for the steps that are left, and a line for each epoch above it."""
+
+    is_report = True
 
     def begin(self, trainer, data, epochs, steps):
         """Show the bar."""

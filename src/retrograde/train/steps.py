@@ -33,7 +33,7 @@ def called(model, inputs):
 class Steps:
     """The functions of one trainer. They know the model and the optimizer, and nothing of the trainer."""
 
-    def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled):
+    def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled, together):
         prepared: Any = _compiled if compiled else (lambda function: function)
         self.model, self._averaged = model, averaged
 
@@ -44,7 +44,7 @@ class Steps:
             loss, outputs, targets = forward(model, batch)
             (loss * share.astype(loss.dtype)).backward()
             with no_grad():
-                return loss.detach(), results(outputs, targets)
+                return together.mean(loss.detach()), results(outputs, targets)
 
         def update():
             if clip_norm is not None:
@@ -59,7 +59,7 @@ class Steps:
             loss.backward()
             update()
             with no_grad():
-                return loss.detach(), results(outputs, targets)
+                return together.mean(loss.detach()), results(outputs, targets)
 
         shown = model if averaged is None else averaged
 
@@ -74,7 +74,7 @@ class Steps:
 
         self._gradients, self._update, self._whole = prepared(gradients), prepared(update), prepared(whole)
         self.evaluate, self._predicted = prepared(evaluated), prepared(predicted)
-        self._forget = optimizer.zero_grad
+        self._forget, self._accumulated = optimizer.zero_grad, together.accumulated(model)
 
     def train(self, batches):
         """Make one step of several batches; the loss of each, and what metrics need of it."""
@@ -83,7 +83,8 @@ class Steps:
             found = [self._whole(batches[0])]
         else:
             share = np.float32(1 / len(batches))
-            found = [self._gradients(batch, share) for batch in batches]
+            with self._accumulated():
+                found = [self._gradients(batch, share) for batch in batches]
             self._update()
         return [loss for loss, _ in found], [result for _, result in found]
 

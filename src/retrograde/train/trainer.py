@@ -20,6 +20,7 @@ from .interrupts import Interrupts
 from .metrics import Totals, named
 from .progress import shown
 from .steps import Steps, of_pair
+from .together import Together
 
 
 class Trainer:
@@ -39,6 +40,8 @@ class Trainer:
     callbacks   such as `rg.train.EarlyStopping(...)` and logs
     progress    whether to show how far it is: a bar in a terminal, lines elsewhere
     compiled    whether steps are compiled
+    distributed "data": each process that was started together takes its part of each batch (`rg.distributed`), and gradients
+                are means over all. A model that is a `DataParallel` already stays it
 
     >>> x = np.random.default_rng(0).normal(size=(256, 2)).astype(np.float32)
     >>> data = rg.data.Loader((x, (x[:, 0] > x[:, 1]).astype(np.int64)), 32, shuffle=True)
@@ -52,7 +55,8 @@ class Trainer:
 
     def __init__(self, model, optimizer, loss=None, *, forward: Any = None, metrics=(), schedule: Any = None, schedule_each="step",
                  accumulate=1, clip_norm=None, ema=None, checkpoint=None, save_every=None, keep_last=3, keep_best=0,
-                 monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True):
+                 monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True,
+                 distributed: Any = None):
         if (loss is None) == (forward is None):
             raise ArgumentError("a Trainer takes a loss, for batches (inputs, targets), or a forward for others; give one of them")
         if schedule_each not in ("step", "epoch"):
@@ -60,15 +64,18 @@ class Trainer:
         for name, value in (("accumulate", accumulate), ("save_every", 1 if save_every is None else save_every)):
             if type(value) is not int or value < 1:
                 raise ArgumentError(f"{name} must be an integer of at least 1, got {value!r}")
+        self._together = Together(distributed)
+        model = self._together.parallel(model)
         check_parts(model, optimizer, loss, schedule, schedule_each)
         self.model, self.optimizer, self.schedule, self.schedule_each = model, optimizer, schedule, schedule_each
         self.averaged = None if ema is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(ema), use_buffers=False)
         self.accumulate, self.save_every, self.keep_best, self.monitor = accumulate, save_every, keep_best, monitor
         self.metrics = named(metrics)
-        self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled)
+        self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled,
+                            self._together)
         self._folder = None if checkpoint is None else Path(checkpoint)
         self._saver = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
-        self._callbacks = Callbacks([*callbacks, *shown(progress)])
+        self._callbacks = Callbacks(self._together.told_here([*callbacks, *shown(progress)]))
         #: How many steps and epochs are done, why training was stopped early, the loss of the last step, the logs of each epoch.
         self.step, self.epoch, self.stopped = 0, 0, None
         self.loss, self.history = None, []
@@ -89,16 +96,17 @@ class Trainer:
         if (epochs is None) == (steps is None):
             raise ArgumentError("fit takes epochs or steps, how many there are to be in all")
         check_count(*(("steps", steps) if epochs is None else ("epochs", epochs)))
-        data, validation = self._batches(data), batches_of(validation)
+        data, validation = self._together.shared(self._batches(data)), batches_of(validation)
         self._begin(data, validation)
         is_over = lambda: self.stopped is not None or (self.step >= steps if epochs is None else self.epoch >= epochs)
         with Interrupts() as interrupts, self._callbacks.running(self, data, epochs, steps):
-            while not is_over() and not interrupts.came:
-                self._epoch(data, validation, lambda: is_over() or interrupts.came)
+            came = lambda: self._together.any(interrupts.came)
+            while not is_over() and not came():
+                self._epoch(data, validation, lambda: is_over() or came())
             if self._saver is not None:
                 if self._saved != (self.step, self.epoch):
                     self._save(data, validation)
-                self._saver.wait()
+                self._together.wait(self._saver.wait)
             interrupts.raise_if_any("" if self._folder is None else f", saved in {self._folder}; fit goes on from there")
         return self.history
 
@@ -137,7 +145,7 @@ class Trainer:
 
     def _end_epoch(self, validation):
         self.epoch += 1
-        logs = {"epoch": self.epoch, "step": self.step, **self._totals.results()}
+        logs = {"epoch": self.epoch, "step": self.step, **self._together.totals(self._totals, self.metrics).results()}
         self._totals = Totals(self.metrics)
         if validation is not None:
             logs |= {f"validation_{name}": value for name, value in self.evaluate(validation).items()}
@@ -211,7 +219,8 @@ class Trainer:
     def _save(self, data, validation, metric=None):
         if self._saver is not None:
             self._saved = self.step, self.epoch
-            self._saver.save(step=self.step, metric=metric, **self._parts(data, validation))
+            save = lambda: self._saver.save(step=self.step, metric=metric, **self._parts(data, validation))
+            self._together.save(save, self.optimizer)
 
     def state_dict(self):
         """How far training has come."""

@@ -298,11 +298,24 @@ def _folded(op, args, shape):
     return reshape(op.call(reshape(x.value, (-1, *x.value.shape[2:])), *rest), (x.value.shape[0], *shape))
 
 
+def _of_processes(op, args, _):
+    """Collectives, whose operand or result may have a first axis of processes, which stays in front of the examples."""
+    x = args[0].value
+    found = op.call(moveaxis(x, 1, 0) if op.name in _FROM_PARTS else x, *args[1:])
+    return moveaxis(found, 1, 0) if op.name in _TO_PARTS else found
+
+
+def _means_of_processes(op, args, _):
+    count = _count(args[0])
+    return op.call([_spread(x, count) for x in args[0]], *args[1:])
+
+
+_FROM_PARTS, _TO_PARTS = ("sum_of_parts", "exchange"), ("all_stack", "exchange")
 _OF_POSITIONS = (_taken, _taken_along, _ranked, _embedded)
 #: Ops of these families that are unlike the others.
 _WITHOUT = frozenset(["isin", "searchsorted", "matrix_rank", "segment_max", "segment_min", "segment_prod", "avg_pool2d_input",
                       "max_pool2d_input", "max_pool2d_output", "max_pool2d_with_taps"])
-_BY_FAMILY = {"conversion": _in_front, "search": _along, "reduction": _along, "transform": _axes}
+_BY_FAMILY = {"collective": _of_processes, "conversion": _in_front, "search": _along, "reduction": _along, "transform": _axes}
 _BY_NAME = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "flip", "sort"), _along),
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshaped),
@@ -315,7 +328,7 @@ _BY_NAME = {
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
     "rank_indices": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "matrix_exp_slope": _side_by_side,
-    "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
+    "mean_of_each": _means_of_processes, "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
 }
 
 

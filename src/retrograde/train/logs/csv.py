@@ -10,6 +10,8 @@ from ..callbacks import Callback
 class CSVLog(Callback):
     """Writes a line for each epoch to a CSV file. A run that goes on from a checkpoint takes out lines that it computes again."""
 
+    is_report = True
+
     def __init__(self, path):
         self.path = Path(path)
 

@@ -7,6 +7,8 @@ from ..callbacks import Callback
 class MLflowLog(Callback):
     """Logs to MLflow: the results of each epoch, and the loss every `every` steps, to a run of `experiment`. Extra `mlflow`."""
 
+    is_report = True
+
     def __init__(self, experiment=None, name=None, uri=None, every=10):
         self._mlflow = optional("mlflow", "mlflow")
         self.experiment, self.name, self.uri, self.every, self._run = experiment, name, uri, every, None
@@ -46,6 +48,8 @@ class WandbLog(Callback):
 
     `options` are those of `wandb.init`, such as `project=`, `name=` and `mode="offline"`.
     """
+
+    is_report = True
 
     def __init__(self, every=10, **options):
         self._wandb = optional("wandb", "wandb")

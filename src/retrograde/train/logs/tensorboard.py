@@ -20,6 +20,8 @@ class TensorBoardLog(Callback):
     A run that goes on from a checkpoint tells TensorBoard to forget the steps that it computes again.
     """
 
+    is_report = True
+
     def __init__(self, folder, every=10):
         self.folder, self.every = Path(folder), every
 

@@ -104,6 +104,12 @@ class Totals:
         for name, more in found.items():
             self._found[name] = merged(self._metrics[name], self._found.get(name), more)
 
+    def merge(self, state):
+        """Take in what `state_dict` gave of other batches."""
+        self._loss, self.rows = self._loss + state["loss"], self.rows + state["rows"]
+        for name, more in state["found"].items():
+            self._found[name] = merged(self._metrics[name], self._found.get(name), more)
+
     def results(self):
         """By name; NaN if there was no batch."""
         found = {"loss": ratio(self._loss, self.rows)}

@@ -1,0 +1,10 @@
+"""Several processes that train together, on one machine or on many, started by MPI.
+
+>>> rg.distributed.size()
+1
+"""
+
+from .collectives import all_gather, all_reduce, all_to_all, barrier, broadcast, recv, reduce_scatter, send, send_recv, sums
+from .data_parallel import DataParallel, average
+from .patience import patience
+from .world import rank, size, world

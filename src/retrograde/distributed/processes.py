@@ -1,0 +1,176 @@
+"""Processes: a group of several, which exchange arrays by MPI. Bytes are moved by MPI, and sums are our own, in the order of ranks.
+
+So the result has the same bits on all processes and in every run, and there are no types that MPI has no word for.
+"""
+
+import numpy as np
+
+from ..errors import DistributedError
+from ..ops._alone import Alone
+from .meeting import Meeting, reported
+from .patience import seconds_of_patience, waited
+
+#: Up to so many bytes an array goes whole to all, who add it up themselves: one exchange less. Above, each adds up one part.
+_WHOLE = 16384
+_MESSAGE = 9
+#: The bytes before the data of a message between two processes, which say what it is.
+_HEAD = 64
+
+
+class Processes(Alone):
+    """The processes of an MPI communicator, which is ours alone."""
+
+    def __init__(self, mpi, comm, ranks):
+        self._mpi, self._comm = mpi, comm
+        self.rank, self.size, self.ranks = comm.rank, comm.size, tuple(ranks)
+        self._meeting = Meeting(mpi, comm, self.ranks)
+        #: (request, bytes) of messages that may not have arrived yet.
+        self._sent: list = []
+
+    def __repr__(self):
+        return f"process {self.rank} of {self.size}"
+
+    def meet(self, name, seconds=None):
+        self._meeting.meet(name, seconds)
+
+    def sum(self, x, order, name):
+        x = self._met(f'{name} of {_described(x)}{"" if order == "ranks" else ", summed by MPI"}', x)
+        if order == "any" and (kind := self._mpi_type(x.dtype)) is not None:
+            found = np.empty_like(x)
+            self._wait(self._comm.Iallreduce([x, kind], [found, kind]), name)
+            return found
+        if x.nbytes <= _WHOLE:
+            return in_order(self._all(x, name))
+        return self._sum_by_parts(x.reshape(-1), name).reshape(x.shape)
+
+    def _sum_by_parts(self, x, name):
+        """The sum of long vectors: each process adds up one part, which then goes to all."""
+        ends = np.arange(self.size + 1) * x.size // self.size
+        counts, starts = np.diff(ends) * x.itemsize, ends[:-1] * x.itemsize
+        mine = ends[self.rank + 1] - ends[self.rank]
+        parts = np.empty((self.size, mine), x.dtype)
+        width = mine * x.itemsize
+        self._wait(self._comm.Ialltoallv(
+            [_bytes(x), (counts, starts), self._mpi.BYTE],
+            [_bytes(parts), ([width] * self.size, np.arange(self.size) * width), self._mpi.BYTE]), name)
+        found = np.empty_like(x)
+        part = in_order(parts)
+        self._wait(self._comm.Iallgatherv([_bytes(part), self._mpi.BYTE], [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
+        return found
+
+    def stack(self, x, name):
+        return self._all(self._met(f"{name} of {_described(x)}", x), name)
+
+    def _all(self, x, name):
+        found = np.empty((self.size, *x.shape), x.dtype)
+        self._wait(self._comm.Iallgather([_bytes(x), self._mpi.BYTE], [_bytes(found), self._mpi.BYTE]), name)
+        return found
+
+    def sum_of_parts(self, x, order, name):
+        return in_order(self.exchange(x, name))
+
+    def exchange(self, x, name):
+        x = self._met(f"{name} of {_described(x)}", x)
+        found = np.empty_like(x)
+        self._wait(self._comm.Ialltoall([_bytes(x), self._mpi.BYTE], [_bytes(found), self._mpi.BYTE]), name)
+        return found
+
+    def broadcast(self, x, root, name):
+        self.check(root)
+        found = np.array(self._met(f"{name} from {root} of {_described(x)}", x))
+        self._wait(self._comm.Ibcast([_bytes(found), self._mpi.BYTE], root), name)
+        return found
+
+    def sum_at(self, x, root, order, name):
+        self.check(root)
+        x = self._met(f"{name} at {root} of {_described(x)}", x)
+        found = np.empty((self.size, *x.shape), x.dtype) if self.rank == root else np.empty(0, x.dtype)
+        self._wait(self._comm.Igather([_bytes(x), self._mpi.BYTE], [_bytes(found), self._mpi.BYTE], root), name)
+        return in_order(found) if self.rank == root else np.zeros_like(x)
+
+    def passed(self, x, to, source, name):
+        self.check(to)
+        self.check(source)
+        if to is not None:
+            self._send(x, to)
+        return np.zeros_like(x) if source is None else self._received(x, source, name)
+
+    def _send(self, x, to):
+        self._sent = [pair for pair in self._sent if not pair[0].Test()]
+        head = np.frombuffer(_described(x).encode().ljust(_HEAD)[:_HEAD], np.uint8)
+        message = np.concatenate([head, _bytes(np.ascontiguousarray(x))])
+        self._sent.append((self._comm.Isend([message, self._mpi.BYTE], to, _MESSAGE), message))
+
+    def _received(self, x, source, name):
+        status = self._mpi.Status()
+        if not waited(lambda: self._comm.Iprobe(source, _MESSAGE, status), seconds_of_patience()):
+            raise reported(DistributedError(
+                f"process {self.ranks[self.rank]} waits in {name} for {_described(x)} of process {self.ranks[source]}, which has "
+                f"sent nothing within {seconds_of_patience():g} s; rg.distributed.patience(seconds) waits longer"), True)
+        message = np.empty(status.Get_count(self._mpi.BYTE), np.uint8)
+        self._comm.Recv([message, self._mpi.BYTE], source, _MESSAGE)
+        sent = bytes(message[:_HEAD]).decode().rstrip()
+        if sent != _described(x):
+            raise reported(DistributedError(f"process {self.ranks[source]} has sent {sent} to process {self.ranks[self.rank]}, "
+                                            f"which waits for {_described(x)}"), True)
+        return message[_HEAD:].view(x.dtype).reshape(x.shape)
+
+    def from_owners(self, arrays, owners, name):
+        total = sum([x.size for x in arrays])
+        self._meeting.meet(f"{name}, {len(arrays)} of {total} numbers, {arrays[0].dtype}")
+        mine = [x.reshape(-1) for x, owner in zip(arrays, owners, strict=True) if owner == self.rank]
+        sent = np.concatenate(mine) if mine else np.empty(0, arrays[0].dtype)
+        counts = [sum([x.nbytes for x, owner in zip(arrays, owners, strict=True) if owner == r]) for r in range(self.size)]
+        starts = np.cumsum([0, *counts])[:-1]
+        found = np.empty(total, arrays[0].dtype)
+        self._wait(self._comm.Iallgatherv([_bytes(sent), self._mpi.BYTE], [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
+        places = [start // found.itemsize for start in starts.tolist()]
+        results = []
+        for x, owner in zip(arrays, owners, strict=True):
+            results.append(found[places[owner] : places[owner] + x.size].reshape(x.shape))
+            places[owner] += x.size
+        return results
+
+    def contents(self, content, name):
+        data = np.frombuffer(content, np.uint8)
+        sizes = self.stack(np.array(data.size), name)
+        padded = np.zeros(int(sizes.max()), np.uint8)
+        padded[: data.size] = data
+        return [bytes(row[:size]) for row, size in zip(self.stack(padded, name), sizes, strict=True)]
+
+    def split(self, color):
+        """The group of the processes that have the same `color`, an integer, in the order of their ranks."""
+        colors = self.stack(np.array(color), "a mesh").tolist()
+        ranks = [self.ranks[r] for r, other in enumerate(colors) if other == color]
+        return Processes(self._mpi, self._comm.Split(color, self.rank), ranks)
+
+    def _met(self, what, x):
+        self._meeting.meet(what)
+        return np.ascontiguousarray(x).reshape(x.shape)
+
+    def _wait(self, request, name):
+        # All are here, so that nobody is waited for who does something else: what takes long is the work itself.
+        if not waited(request.Test, seconds_of_patience(), sleeps=False):
+            raise reported(DistributedError(f"{name} has begun on all processes, and is not over after {seconds_of_patience():g} s:"
+                                            " one of them hangs, or the network does"), self.rank == 0)
+
+    def _mpi_type(self, dtype):
+        """MPI's type of numbers, None where it has none."""
+        return None if dtype.char in "egG" or dtype.kind not in "iufc" else self._mpi._typedict.get(dtype.char)  # noqa: SLF001
+
+
+def in_order(parts):
+    """The sum over the first axis, one after the other; numbers of two bytes in single precision, rounded once."""
+    is_narrow = parts.dtype.itemsize == 2 and parts.dtype.kind not in "iu"
+    total = parts[0].astype(np.float32) if is_narrow else parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total.astype(parts.dtype)
+
+
+def _bytes(x):
+    return x.reshape(-1).view(np.uint8)
+
+
+def _described(x):
+    return f"{x.dtype}[{', '.join(map(str, x.shape))}]"

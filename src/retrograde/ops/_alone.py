@@ -1,0 +1,76 @@
+"""Alone: the group of processes where there is one. It says what every group can do, on plain arrays."""
+
+import numpy as np
+
+from ..errors import ArgumentError
+
+
+class Alone:
+    """A group of one process. Groups of several have the same methods, which all of their processes must call in the same order.
+
+    rank, size  which process this is, and how many there are; `ranks` are their numbers among all processes
+    """
+
+    rank, size, ranks = 0, 1, (0,)
+
+    def __repr__(self):
+        return "the only process"
+
+    def sum(self, x, order, name):
+        """The sum of the arrays `x` of all processes, each of the same shape and dtype.
+
+        order  "ranks": added in the order of ranks, so that all processes have the same bits, in every run; "any": as is fastest
+        name   what the call is named in errors, here and below
+        """
+        return np.array(x)
+
+    def stack(self, x, name):
+        """The arrays `x` of all processes along a new first axis."""
+        return np.array(x)[None]
+
+    def sum_of_parts(self, x, order, name):
+        """Of the sum of all `x`, whose first axis has one part for each process, the part of this one."""
+        return np.array(x[0])
+
+    def exchange(self, x, name):
+        """Part i of process j, along the first axis, as part j of process i."""
+        return np.array(x)
+
+    def broadcast(self, x, root, name):
+        """The `x` of process `root`."""
+        self.check(root)
+        return np.array(x)
+
+    def sum_at(self, x, root, order, name):
+        """The sum of all `x` at process `root`, zeros elsewhere."""
+        self.check(root)
+        return np.array(x)
+
+    def from_owners(self, arrays, owners, name):
+        """Each of several arrays of one dtype as process `owners[i]` has it."""
+        return [np.array(x) for x in arrays]
+
+    def passed(self, x, to, source, name):
+        """What process `source` sends to this one, after `x` is sent to `to`; either may be None."""
+        for rank in (to, source):
+            self.check(rank)
+        return np.zeros_like(x) if source is None else np.array(x)
+
+    def check(self, rank):
+        """Raise unless `rank` is the number of a process, or None."""
+        if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool) or not 0 <= rank < self.size):
+            raise ArgumentError(f"processes have the numbers 0 to {self.size - 1}, got {rank!r}")
+
+    def meet(self, name):
+        """Wait until all processes are here."""
+
+    def contents(self, content, name):
+        """The bytes that all processes give, in order."""
+        return [content]
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+#: The group of a process that is not one of several.
+ALONE = Alone()

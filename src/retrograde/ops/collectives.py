@@ -1,0 +1,175 @@
+r"""Collectives: what the processes of a group compute together. Each is a linear function of the operands of all processes, and its
+derivative the transposed one, which is a collective too: so the gradient is that of the sum of what all processes differentiate.
+
+A group is a parameter, which does the work (`_alone.py`); calls are effects, so that all processes make them in the same order.
+"""
+
+import numpy as np
+
+from ..core.rule import shape_of
+from ..errors import DTypeError
+from ._alone import ALONE
+from ._families import collective, composite
+from ._samples import call
+
+
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((2, 3), ALONE), call((), ALONE, order="any")))
+def all_sum(x, /, group, order="ranks", name="all_reduce"):
+    r"""The sum of `x` over all processes of a group, at each of them.
+
+    $z_i = \sum_j x_j \;\Rightarrow\; \bar x_i = \sum_j \bar z_j$
+    """
+    return group.sum(np.asarray(x), order, name)
+
+
+all_sum.defvjp(lambda g, group, order, name: all_sum(g, group, order, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, group, *_: (group.size, *shape_of(x)), samples=(call((2, 3), ALONE), call((), ALONE)))
+def all_stack(x, /, group, order="ranks", name="all_gather"):
+    r"""The `x` of all processes of a group along a new first axis, at each of them.
+
+    $z_i[j] = x_j \;\Rightarrow\; \bar x_j = \sum_i \bar z_i[j]$; `order` is that of this sum.
+    """
+    return group.stack(np.asarray(x), name)
+
+
+all_stack.defvjp(lambda g, group, order, name: sum_of_parts(g, group, order, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, *_: shape_of(x)[1:], samples=(call((1, 3), ALONE), call((1,), ALONE)))
+def sum_of_parts(x, /, group, order="ranks", name="reduce_scatter"):
+    r"""Of the sum of `x` over all processes, whose first axis has one part for each process, the part of this one.
+
+    $z_i = \sum_j x_j[i] \;\Rightarrow\; \bar x_j[i] = \bar z_i$
+    """
+    return group.sum_of_parts(np.asarray(x), order, name)
+
+
+sum_of_parts.defvjp(lambda g, group, order, name: all_stack(g, group, order, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((1, 3), ALONE), call((1,), ALONE)))
+def exchange(x, /, group, name="all_to_all"):
+    r"""Part i of process j, along the first axis, as part j of process i.
+
+    $z_i[j] = x_j[i] \;\Rightarrow\; \bar x_j[i] = \bar z_i[j]$
+    """
+    return group.exchange(np.asarray(x), name)
+
+
+exchange.defvjp(lambda g, group, name: exchange(g, group, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((2, 3), 0, ALONE), call((), 0, ALONE)))
+def spread_from(x, /, root, group, order="ranks", name="broadcast"):
+    r"""The `x` of process `root`, at all processes.
+
+    $z_i = x_r \;\Rightarrow\; \bar x_r = \sum_i \bar z_i$, and zeros elsewhere; `order` is that of this sum.
+    """
+    return group.broadcast(np.asarray(x), root, name)
+
+
+spread_from.defvjp(lambda g, root, group, order, name: sum_at(g, root, group, order, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((2, 3), 0, ALONE), call((), 0, ALONE)))
+def sum_at(x, /, root, group, order="ranks", name="reduce"):
+    r"""The sum of `x` over all processes at process `root`, and zeros elsewhere.
+
+    $z_r = \sum_j x_j \;\Rightarrow\; \bar x_j = \bar z_r$
+    """
+    return group.sum_at(np.asarray(x), root, order, name)
+
+
+sum_at.defvjp(lambda g, root, group, order, name: spread_from(g, root, group, order, f"{name}, on the way back"))
+
+
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((2, 3), 0, 0, ALONE), call((), 0, 0, ALONE)))
+def passed(x, /, to, source, group, name="send_recv"):
+    r"""What process `source` sends to this one, while this one sends `x` to process `to`.
+
+    Where `source` is None nothing is received, and the result is zeros; where `to` is None nothing is sent. The cotangent goes the
+    way back: $\bar x$ is what process `to` sends of its $\bar z$.
+    """
+    return group.passed(np.asarray(x), to, source, name)
+
+
+passed.defvjp(lambda g, to, source, group, name: passed(g, source, to, group, f"{name}, on the way back"))
+
+
+@collective(is_variadic=True, is_multiple=True, result_shape=lambda xs, *_: [shape_of(x) for x in xs],
+            result_dtype=lambda xs, *_: _dtype_of_all(xs), samples=(call([(2, 3), (3,)], ALONE), call([()], ALONE)))
+def mean_of_each(xs, /, group, order="ranks", name="all_reduce"):
+    r"""The means of several arrays of one dtype over all processes of a group, sent together.
+
+    $z_{ki} = \frac{1}{p} \sum_j x_{kj} \;\Rightarrow\; \bar x_{ki} = \frac{1}{p} \sum_j \bar z_{kj}$
+    """
+    arrays = [np.asarray(x) for x in xs]
+    _dtype_of_all(arrays)
+    if group.size == 1:
+        return tuple([np.array(x) for x in arrays])
+    flat = group.sum(np.concatenate([x.reshape(-1) for x in arrays]), order, name)
+    flat /= group.size
+    ends = np.cumsum([x.size for x in arrays])
+    return tuple([part.reshape(x.shape) for part, x in zip(np.split(flat, ends[:-1]), arrays, strict=True)])
+
+
+mean_of_each.defvjp_all(lambda g, needs, group, order, name: means(g, group, None, order, f"{name}, on the way back"))
+
+
+@collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs],
+            result_dtype=lambda xs, *_: _dtype_of_all(xs), samples=(call([(2, 3), (3,)], (0, 0), ALONE),))
+def from_owners(xs, /, owners, group, name="parameters of their owners"):
+    """Several arrays of one dtype, each as the process has it that owns it; sent together."""
+    arrays = [np.asarray(x) for x in xs]
+    _dtype_of_all(arrays)
+    return tuple(group.from_owners(arrays, owners, name))
+
+
+@composite(is_variadic=True, is_multiple=True, is_public=False, samples=(call([(2, 3), (3,)], ALONE), call([()], ALONE)))
+def replicated(xs, /, group, bucket=None, order="ranks"):
+    r"""Arrays that all processes of a group hold alike, as they are; their gradients are the means of those of all processes.
+
+    $z_{ki} = x_{ki} \;\Rightarrow\; \bar x_{ki} = \frac{1}{p} \sum_j \bar z_{kj}$; sent together up to `bucket` bytes.
+    """
+    return tuple(xs)
+
+
+replicated.defvjp_all(lambda g, needs, group, bucket, order: means(g, group, bucket, order, "the mean of gradients"))
+
+
+def means(arrays, group, bucket, order, name):
+    """The means of arrays over all processes, those of one dtype together up to `bucket` bytes, all if it is None. What is None on
+    one process has to be None on all, and stays it.
+    """
+    found = list(arrays)
+    for numbers in buckets(arrays, bucket):
+        label = f"{name} {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{name} {numbers[0]}"
+        for i, mean in zip(numbers, mean_of_each([arrays[i] for i in numbers], group, order, label), strict=True):
+            found[i] = mean
+    return tuple(found)
+
+
+def buckets(arrays, limit):
+    """The numbers of arrays that are sent together, from the last to the first as gradients come, without those that are None."""
+    found, last = [], {}
+    for i in reversed(range(len(arrays))):
+        x = arrays[i]
+        if x is None:
+            continue
+        kind, size = np.dtype(x.dtype), int(np.prod(x.shape)) * x.dtype.itemsize
+        members, total = last.get(kind, (None, 0))
+        if members is None or limit is not None and total + size > limit:
+            members, total = [], 0
+            found.append(members)
+        members.append(i)
+        last[kind] = members, total + size
+    return found
+
+
+def _dtype_of_all(arrays):
+    found = {np.dtype(x.dtype) for x in arrays}
+    if len(found) != 1:
+        raise DTypeError(f"arrays that are sent together have one dtype, got {', '.join(sorted(map(str, found)))}")
+    return found.pop()
