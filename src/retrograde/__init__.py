@@ -161,6 +161,7 @@ from .ops.normalization import rms_norm, standardize
 from .ops.patches import columns_to_image, image_to_columns, unfold
 from .ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from .ops.products import cumprod, cumsum, linear_recurrence, prod
+from .ops.quantized import dequantize, quantized_linear
 from .ops.random import Generator, get_rng_state, manual_seed, preserved_state, set_rng_state
 from .ops.rankings import median, nanmedian, nanquantile, quantile, topk
 from .ops.reductions import logsumexp, max, mean, min, norm, sum

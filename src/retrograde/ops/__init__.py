@@ -65,6 +65,7 @@ from . import (
     piecewise,
     pooling,
     products,
+    quantized,
     random,
     ranked,
     rankings,
