@@ -81,6 +81,7 @@ from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextaft
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
 from .ops.borders import pad
+from .ops.cached_attention import cached_attention
 from .ops.classification import cross_entropy, nll_loss
 from .ops.comparisons import (
     bitwise_and,
@@ -231,6 +232,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
         extend,
         io,
         misc,
+        models,
         nn,
         numpy,
         optim,
@@ -250,6 +252,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
     from .extend import primitive
     from .io.weights import load, save
     from .nn.parameter import Parameter
+    from .nn.quantized import quantize
     from .runs.loading import load_run
     from .runs.saving import save_run
     from .tensor.namespace import (
@@ -285,10 +288,10 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "io", "misc", "nn", "numpy", "optim", "runs", "scipy", "special", "test_util", "testing", "text", "tracer",
+        "data", "debug", "io", "misc", "models", "nn", "numpy", "optim", "runs", "scipy", "special", "test_util", "testing", "text", "tracer",
         "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
-    "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
+    "Parameter": "nn.parameter", "quantize": "nn.quantized", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
 #: What autograd keeps in its core, and where it is here.

@@ -26,6 +26,7 @@ from . import (
     bessel_orders,
     bits,
     borders,
+    cached_attention,
     classification,
     comparisons,
     complexes,

@@ -151,7 +151,8 @@ def _as_half(numbers):
     with np.errstate(over="ignore"):
         halves = numbers.astype("<f2")
     if not np.isfinite(halves).all():
-        raise ArgumentError(f"a block's scale is kept in 16 bits, at most 65504, and these weights need {np.abs(numbers).max():.6g}")
+        raise ArgumentError("a block's scale is kept in 16 bits, which hold 65504 at most, and these weights need "
+                            f"{np.abs(numbers).max():.6g}")
     return halves.view(np.uint8)
 
 

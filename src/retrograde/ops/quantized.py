@@ -76,7 +76,7 @@ def _in_ops(x, blocks, format):
     call((2, 5, 64), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 64), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
     call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1")))
 def quantized_linear(x, blocks, /, format):
-    r"""The rows of `x`, shape (..., inputs), times rows of quantised weights: `blocks` is (outputs, bytes), the result (..., outputs).
+    r"""The rows of `x`, (..., inputs), times rows of quantised weights, `blocks` of shape (outputs, bytes): shape (..., outputs).
 
     Compiled code reads the blocks as they are for a few rows, and unpacks them once for many.
 

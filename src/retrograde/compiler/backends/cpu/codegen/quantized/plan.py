@@ -1,0 +1,90 @@
+"""Plans of what is done with quantised weights."""
+
+from dataclasses import dataclass
+
+from ..... import cost
+from ..vectors import InVectors
+from .blocks import BLOCKS
+
+
+@dataclass(frozen=True)
+class _Quantized(InVectors):
+    """Weights in a `format`, `count` to a row, whose numbers are vectors of `lanes`; `has_halves` says that the processor widens 16 bits."""
+
+    format: str
+    lanes: int
+    is_fused: bool
+    has_halves: bool
+    outputs: int
+    count: int
+
+    dtype = "float32"
+
+    @property
+    def block(self):
+        """How blocks of the format are read."""
+        return BLOCKS[self.format]
+
+    @property
+    def blocks(self):
+        """How many blocks a row has."""
+        return self.count // self.block.size
+
+
+@dataclass(frozen=True)
+class Product(_Quantized):
+    """A few `rows` times `outputs` rows of quantised weights."""
+
+    rows: int
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "quantized product", self.format, self.lanes, self.is_fused, self.has_halves, self.rows
+
+    @property
+    def together(self):
+        """How many outputs are computed at once: their sums fill the time that each of them waits."""
+        return max(1, self.block.together // self.rows)
+
+    @property
+    def step(self):
+        """How many outputs a chunk has: a multiple of those that are computed at once."""
+        share = cost.QUANTIZED.share(self.outputs, self.outputs * self.count)
+        return -(-share // self.together) * self.together
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.outputs // self.step)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.outputs, self.blocks, self.step
+
+
+@dataclass(frozen=True)
+class Unpacking(_Quantized):
+    """The numbers of `outputs` rows of quantised weights."""
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "unpacking", self.format, self.lanes, self.is_fused, self.has_halves
+
+    @property
+    def step(self):
+        """How many blocks a chunk has."""
+        total = self.outputs * self.blocks
+        return cost.QUANTIZED.share(total, total * self.block.size)
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.outputs * self.blocks // self.step)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.outputs * self.blocks, self.step
