@@ -57,4 +57,4 @@ def _fields(format, target):
     has_halves = target.has_fma and "-f16c" not in target.features
     # A block has 16 codes in a row at least.
     return {"format": format_of(format).name, "lanes": min(target.lanes("float32"), 16), "is_fused": target.has_fma,
-            "has_halves": has_halves}
+            "has_halves": has_halves, "has_tables": target.machine == "x86_64" and target.vector_bytes == 64}

@@ -11,9 +11,11 @@ _FLOAT, _SHORT, _HALF = ir.FloatType(), ir.IntType(16), ir.HalfType()
 
 
 class Block:
-    """How a block of `size` weights in `nbytes` is read; `together` rows of such blocks are read at once."""
+    """How a block of `size` weights in `nbytes` is read; `together` rows of such blocks are read at once, which is worth it for those
+    that take few instructions.
+    """
 
-    together = 4
+    together = 1
 
     def __init__(self, size, nbytes):
         self.size, self.nbytes = size, nbytes
@@ -27,7 +29,8 @@ class Reader:
     """Reads parts of blocks: bytes, codes, scales."""
 
     def __init__(self, builder, plan):
-        self.b, self.lanes, self.is_fused, self.has_halves = builder, plan.lanes, plan.is_fused, plan.has_halves
+        self.b, self.lanes, self.is_fused = builder, plan.lanes, plan.is_fused
+        self.has_halves, self.has_tables = plan.has_halves, plan.has_tables
         self.vector, self.integers = ir.VectorType(_FLOAT, self.lanes), ir.VectorType(I32, self.lanes)
 
     def at(self, pointer, place):
@@ -45,6 +48,17 @@ class Reader:
         """A number of 16 bits, widened."""
         where = self.at(pointer, place)
         return self.widened(self.b.load(where, typ=_HALF if self.has_halves else _SHORT, align=1))
+
+    def halves(self, pointer, place):
+        """A number of 16 bits, widened, in all lanes."""
+        if not self.has_halves:
+            return self.splat(self.half(pointer, place))
+        # Spread before it is widened: the processor loads and spreads at once.
+        return self.widened(emit.splat(self.b, self.b.load(self.at(pointer, place), typ=_HALF, align=1), self.lanes))
+
+    def looked_up(self, table, codes):
+        """The numbers of a table of sixteen at the places that the lower four bits of integers say."""
+        return self.b.call_external("llvm.x86.avx512.permvar.sf.512", self.vector, [table, codes])
 
     def widened(self, halves):
         """Numbers of 16 bits, or vectors of them, as float32."""
@@ -96,8 +110,10 @@ class Reader:
 class _Bytes(Block):
     """Q8_0: a scale, and integers of 8 bits."""
 
+    together = 4
+
     def weights(self, r, pointer):
-        scale = r.splat(r.half(pointer, 0))
+        scale = r.halves(pointer, 0)
         for place in range(2, 34, 16):
             for codes in r.pieces(r.bytes(pointer, place)):
                 yield r.b.fmul(r.floats_of(r.integers_of(codes, is_signed=True)), scale)
@@ -111,10 +127,13 @@ class _Nibbles(Block):
         self.has_least, self.is_of_five = has_least, is_of_five
 
     def weights(self, r, pointer):
-        b, scale, middle = r.b, r.splat(r.half(pointer, 0)), 16 if self.is_of_five else 8
+        b, scale, middle = r.b, r.halves(pointer, 0), 16 if self.is_of_five else 8
         # A code less its middle, times the scale: exact either way.
-        addend = r.splat(r.half(pointer, 2)) if self.has_least else b.fmul(scale, constant(-float(middle), r.vector))
+        addend = r.halves(pointer, 2) if self.has_least else b.fmul(scale, constant(-float(middle), r.vector))
         place = 4 if self.has_least else 2
+        if r.has_tables and not self.is_of_five:
+            yield from self._from_table(r, pointer, scale, addend)
+            return
         bits = emit.splat(b, r.word(pointer, place), r.lanes) if self.is_of_five else None
         number = 0
         for half in r.nibbles(r.bytes(pointer, self.nbytes - 16)):
@@ -127,6 +146,13 @@ class _Nibbles(Block):
                 number += r.lanes
                 yield r.line(r.floats_of(codes), scale, addend)
 
+    def _from_table(self, r, pointer, scale, addend):
+        """The numbers by a table of the sixteen that there are: two instructions for each vector."""
+        table = r.line(ir.Constant(r.vector, [float(i) for i in range(16)]), scale, addend)
+        codes = r.integers_of(r.bytes(pointer, self.nbytes - 16))
+        yield r.looked_up(table, codes)
+        yield r.looked_up(table, r.b.lshr(codes, constant(4, r.integers)))
+
 
 def _signed(word):
     """32 bits as LLVM writes them."""
@@ -135,8 +161,6 @@ def _signed(word):
 
 class _FourBits(Block):
     """Q4_K: eight parts of 32 codes, each with a scale and a least number of 6 bits."""
-
-    together = 2
 
     def weights(self, r, pointer):
         b = r.b
@@ -169,8 +193,6 @@ class _FourBits(Block):
 class _SixBits(Block):
     """Q6_K: sixteen parts of 16 codes, each with a scale of 8 bits; two bits of each code lie apart."""
 
-    together = 2
-
     def weights(self, r, pointer):
         b, short = r.b, ir.VectorType(BYTE, 16)
         scales = r.floats_of(r.integers_of(r.bytes(pointer, 192), is_signed=True))
@@ -190,6 +212,8 @@ class _SixBits(Block):
 
 class _Halves(Block):
     """F16 and BF16: 32 numbers of 16 bits."""
+
+    together = 2
 
     def __init__(self, is_brain):
         super().__init__(32, 64)

@@ -9,12 +9,16 @@ from .blocks import BLOCKS
 
 @dataclass(frozen=True)
 class _Quantized(InVectors):
-    """Weights in a `format`, `count` to a row, whose numbers are vectors of `lanes`; `has_halves` says that the processor widens 16 bits."""
+    """Weights in a `format`, `count` to a row, whose numbers are vectors of `lanes`.
+
+    `has_halves` says that the processor widens numbers of 16 bits, `has_tables` that it looks up sixteen numbers at once.
+    """
 
     format: str
     lanes: int
     is_fused: bool
     has_halves: bool
+    has_tables: bool
     outputs: int
     count: int
 
@@ -40,7 +44,7 @@ class Product(_Quantized):
     @property
     def key(self):
         """What the code depends on."""
-        return "quantized product", self.format, self.lanes, self.is_fused, self.has_halves, self.rows
+        return "quantized product", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables, self.rows
 
     @property
     def together(self):
@@ -71,7 +75,7 @@ class Unpacking(_Quantized):
     @property
     def key(self):
         """What the code depends on."""
-        return "unpacking", self.format, self.lanes, self.is_fused, self.has_halves
+        return "unpacking", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables
 
     @property
     def step(self):

@@ -4,11 +4,15 @@ Each product is the sum of its vectors in the order of the weights, whatever the
 the last bit, on which other rows there are.
 """
 
-from .. import emit
+from .....target import CACHE_LINE
+from .. import emit, ir
 from ..builder import Builder
 from ..emit import BYTE
 from ..entry import Entry
 from .blocks import Reader
+
+#: Sums of each output.
+_CHAINS = 2
 
 
 def write_product(module, name, plan):
@@ -43,23 +47,37 @@ class _Writer:
         b, plan, block = self.ir, self.plan, self.plan.block
         line = b.mul(self.blocks, emit.I64(block.nbytes))
         lines = [emit.address(b, self.weights, b.mul(b.add(first, emit.I64(i)), line), BYTE) for i in range(together)]
-        sums = [emit.zeros(plan.vector)] * (together * plan.rows)
+        # Vectors take turns in two sums, so that none waits for the one before it.
+        sums = [emit.zeros(plan.vector)] * (together * plan.rows * _CHAINS)
         with emit.loop(b, 0, self.blocks, 1, sums) as place:
             offset = b.mul(place.index, emit.I64(block.nbytes))
             start = b.mul(place.index, emit.I64(block.size))
             readers = [block.weights(self.reader, emit.address(b, line, offset, BYTE)) for line in lines]
+            if together > 1:
+                ahead = b.mul(b.add(line, offset), emit.I64(together))
+                self._prefetch(lines[0], ahead, together * block.nbytes)
             # Vector by vector: what is read of x is used for all outputs while it is in a register.
             for number, vectors in enumerate(zip(*readers, strict=True)):
                 for row in range(plan.rows):
                     x = self._x(row, b.add(start, emit.I64(number * plan.lanes)))
                     for i, vector in enumerate(vectors):
-                        at = row * together + i
+                        at = (row * together + i) * _CHAINS + number % _CHAINS
                         place.values[at] = emit.multiply_add(b, vector, x, place.values[at], plan.is_fused)
         for row in range(plan.rows):
             for i in range(together):
-                found = self.k.reduce(b.fadd, place.results[row * together + i])
+                first_sum = (row * together + i) * _CHAINS
+                found = self.k.reduce(b.fadd, b.fadd(*place.results[first_sum : first_sum + _CHAINS]))
                 where = b.add(b.mul(emit.I64(row), self.outputs), b.add(first, emit.I64(i)))
                 emit.store(b, found, emit.address(b, self.result, where, plan.item))
+
+    def _prefetch(self, pointer, start, nbytes):
+        """Ask for what the next outputs read, in the order of memory: the rows of several at once are too short for the processor
+        to see that each goes on.
+        """
+        b = self.ir
+        for place in range(0, nbytes, CACHE_LINE):
+            where = emit.address(b, pointer, b.add(start, emit.I64(place)), BYTE)
+            b.call_external("llvm.prefetch.p0", ir.VoidType(), [where, emit.I32(0), emit.I32(3), emit.I32(1)])
 
     def _x(self, row, place):
         b, plan = self.ir, self.plan
