@@ -52,16 +52,14 @@ class Model:
         if stream:
             return self._stream(self._wishes([prompt], options))
         is_one = _is_one(prompt)
-        found = [written.text for written in self.complete([prompt] if is_one else prompt, **options)]
+        found = [written.text for written in self._written(self._wishes([prompt] if is_one else prompt, options))]
         return found[0] if is_one else found
 
     def complete(self, prompts, **options):
         """As `generate`, for a list of prompts: a list of `Written`, with tokens, log-probabilities and why each ended."""
         if _is_one(prompts):
             raise ArgumentError("complete takes a list of prompts; generate takes one")
-        wishes = self._wishes(prompts, options)
-        found = {number: written for number, _, written in write(self.reader, self.tokenizer, wishes) if written is not None}
-        return [found[number] for number in range(len(wishes))]
+        return self._written([wish._replace(has_logprobs=True) for wish in self._wishes(prompts, options)])
 
     def chat(self, messages, *, stream=False, **options):
         """The answer to `messages`, dictionaries with `role` and `content`; options are those of `generate`."""
@@ -97,6 +95,10 @@ class Model:
     def choose(self, prompt, labels):
         """The likeliest of `labels` after `prompt`."""
         return labels[int(np.argmax(self.logprobs(prompt, labels)))]
+
+    def _written(self, wishes):
+        found = {number: written for number, _, written in write(self.reader, self.tokenizer, wishes) if written is not None}
+        return [found[number] for number in range(len(wishes))]
 
     def _stream(self, wishes):
         for _, piece, _ in write(self.reader, self.tokenizer, wishes):

@@ -40,6 +40,7 @@ class Wish(NamedTuple):
     stop: tuple
     ends: frozenset
     seed: int
+    has_logprobs: bool = False
 
 
 class Reader:
@@ -109,7 +110,8 @@ class _Text:
         if token in wish.ends:
             return self._end("stop", self.pending + self.growing.rest())
         self.tokens.append(token)
-        self.logprobs.append(float(log_softmax(logits)[token]))
+        if wish.has_logprobs:  # they take longer than to choose among all tokens
+            self.logprobs.append(float(log_softmax(logits)[token]))
         self.pending += self.growing.add(token)
         if len(self.tokens) == wish.max_tokens:
             self.pending += self.growing.rest()
