@@ -5,6 +5,7 @@ import reference
 import retrograde as rg
 from retrograde.models import Model, Sampling
 from retrograde.models.sampling import generator, log_softmax
+from retrograde.models.writing import Reader
 
 PROMPTS = ["the cat", "in the", "a", "the dog is in the", "cat!", "what", "e", "in a the", "the b", "a dog in"]
 
@@ -41,6 +42,25 @@ def test_a_text_is_the_same_whatever_is_written_beside_it(which, request):
         assert model.complete([prompt], seed=seed, **options) == [written]
     assert model.complete(PROMPTS[::-1], seed=seeds[::-1], **options)[::-1] == together
     assert len({written.text for written in together}) > 5
+
+
+@pytest.mark.parametrize("format", [None, "int8", "q4", "BF16"])
+def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format):
+    wide = {"hidden_size": 320, "intermediate_size": 800, "head_dim": 64, "num_attention_heads": 5, "num_key_value_heads": 1}
+    network = reference.network_of("llama", vocab_size=1000, **wide)
+    reader = Reader(network if format is None else rg.quantize(network, format), 64)
+    texts = np.random.default_rng(0).integers(0, 1000, (8, 9))
+    lengths = [5, 8, 3, 8, 7, 2, 1, 6]
+
+    def after(count):
+        cache = reader.cache(count)
+        for row in range(count):
+            reader.read(cache, row, texts[row, : lengths[row]])
+        return reader.advance(cache, [int(token) for token in texts[:count, 8]])
+
+    found = after(8)
+    np.testing.assert_array_equal(after(3), found[:3, :])
+    np.testing.assert_array_equal(after(1), found[:1, :])
 
 
 def test_a_text_is_the_same_on_any_number_of_threads(quantised):

@@ -5,16 +5,22 @@ They differ in small parts, which a Config names. Attributes are called as the k
 
 import numpy as np
 
+from ..core.mode import is_recording
 from ..errors import ArgumentError
 from ..nn import functional
 from ..nn.container import ModuleList
 from ..nn.module import Module
+from ..nn.parameter import Parameter
+from ..ops._quantizing import PLAIN
 from ..ops.activation import gelu, relu, silu
 from ..ops.cached_attention import cached_attention
 from ..ops.joins import stack
 from ..ops.movements import reshape, transpose
+from ..ops.quantized import quantized_linear
+from ..ops.roots import rsqrt
+from ..tensor.tensor import Tensor
 from .rotary import Rotary
-from .weights import embedding, head_of, linear, norm
+from .weights import embedding, head_of, linear
 
 _ACTIVATIONS = {"silu": silu, "relu": relu, "gelu": gelu, "gelu_tanh": lambda x: gelu(x, approximate="tanh")}
 
@@ -57,12 +63,17 @@ class Norm(Module):
 
     def __init__(self, weights, name, size, config):
         super().__init__()
-        self.weight = norm(weights, name, size, config.norm_eps).weight
+        self.weight = Parameter(weights.array(f"{name}.weight", (size,)))
         self.eps, self.is_from_one = config.norm_eps, config.is_norm_from_one
 
     def forward(self, input):
         weight = self.weight + 1 if self.is_from_one else self.weight
-        return functional.rms_norm(input, self.weight.shape, weight, self.eps)
+        if is_recording() or input.dtype != np.float32:
+            return functional.rms_norm(input, self.weight.shape, weight, self.eps)
+        # When texts are written, each row is summed up in one order, whatever rows are beside it.
+        size = input.shape[-1]
+        mean = quantized_linear(input * input, Tensor(np.full((1, size), 1 / size, np.float32)), PLAIN)
+        return input * rsqrt(mean + np.float32(self.eps)) * weight
 
 
 class Attention(Module):

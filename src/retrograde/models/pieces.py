@@ -20,7 +20,8 @@ _CONTROL, _USER_DEFINED, _BYTES = 3, 4, 6
 class Pieces:
     """Tokens of texts and texts of tokens by a vocabulary with a score for each token.
 
-    `kinds` are those of GGUF. Unless `adds_space` is False, a space is put before a text.
+    `kinds` are those of GGUF. Unless `adds_space` is False, a space is put before a text, and after each special token in
+    it, as llama.cpp does.
     """
 
     def __init__(self, tokens, scores, kinds, adds_space=True, unknown=None):
@@ -41,10 +42,10 @@ class Pieces:
         """The tokens of a text, in which names of special tokens stand for these."""
         found, place = [], 0
         for match in self._marks.finditer(text) if self._marks else ():
-            found += self._plain(text[place : match.start()], place == 0)
+            found += self._plain(text[place : match.start()])
             found.append(self.numbers[match[0]])
             place = match.end()
-        return found + self._plain(text[place:], place == 0)
+        return found + self._plain(text[place:])
 
     def decode(self, tokens):
         """The text of tokens, without those that only control the model."""
@@ -52,11 +53,11 @@ class Pieces:
                  for token in tokens if token not in self.control]
         return b"".join(parts).decode(errors="replace")
 
-    def _plain(self, text, is_first):
+    def _plain(self, text):
         """The tokens of a text without special ones."""
         if not text:
             return []
-        text = (" " if self.adds_space and is_first else "") + text
+        text = (" " if self.adds_space else "") + text
         return [token for piece in self._joined(text.replace(" ", _SPACE)) for token in self._tokens_of(piece)]
 
     def _joined(self, text):

@@ -1,17 +1,20 @@
 """Weights, where the layers of a model get theirs: from the tensors of files, or drawn at random."""
 
 import re
+from math import prod
 
 import numpy as np
 
 from ..errors import CheckpointError
+from ..core.mode import is_recording
 from ..nn.embedding import Embedding
 from ..nn.linear import Linear
 from ..nn.module import Module
-from ..nn.normalization import LayerNorm, RMSNorm
+from ..nn.normalization import LayerNorm
 from ..nn.parameter import Parameter
 from ..nn.quantized import QuantizedEmbedding, QuantizedLinear
-from ..ops._quantizing import unpacked
+from ..ops._quantizing import PLAIN, unpacked
+from ..ops.quantized import FEW_ROWS, quantized_linear
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
 _NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.bias|attn\.masked_bias|attention\.self\.|position_ids$)|rope_freqs\.weight$")
@@ -94,13 +97,23 @@ class RandomWeights:
         """All are used."""
 
 
+class RowLinear(Linear):
+    """A Linear that multiplies a few rows, when nothing is learned, so that each does not depend on the others to the last bit."""
+
+    def forward(self, input):
+        if is_recording() or input.dtype != np.float32 or self.weight.dtype != np.float32 or prod(input.shape[:-1]) > FEW_ROWS:
+            return super().forward(input)
+        found = quantized_linear(input, self.weight, PLAIN)
+        return found if self.bias is None else found + self.bias
+
+
 def linear(weights, name, inputs, outputs, bias=False):
     """The layer called `name`, of floats or quantised."""
     found, form = weights.matrix(f"{name}.weight", (outputs, inputs))
     addend = Parameter(weights.array(f"{name}.bias", (outputs,))) if bias else None
     if form is not None:
         return QuantizedLinear(found, form, addend)
-    layer = _bare(Linear, in_features=inputs, out_features=outputs)
+    layer = _bare(RowLinear, in_features=inputs, out_features=outputs)
     layer.weight, layer.bias = Parameter(found), addend
     return layer
 
@@ -117,15 +130,8 @@ def head_of(table):
     """The layer that multiplies by the rows of a table of embeddings, whose memory it shares."""
     if isinstance(table, QuantizedEmbedding):
         return QuantizedLinear(table.blocks, table.format)
-    layer = _bare(Linear, in_features=table.embedding_dim, out_features=table.num_embeddings)
+    layer = _bare(RowLinear, in_features=table.embedding_dim, out_features=table.num_embeddings)
     layer.weight, layer.bias = table.weight, None
-    return layer
-
-
-def norm(weights, name, size, eps):
-    """The norm called `name`, by the root of the mean square."""
-    layer = RMSNorm(size, eps)
-    layer.weight = Parameter(weights.array(f"{name}.weight", (size,)))
     return layer
 
 

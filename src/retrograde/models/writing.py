@@ -51,8 +51,8 @@ class Reader:
         self._step = jit(network.step)
 
     def cache(self, rows):
-        """A cache for so many texts."""
-        return Cache(self.network.config, rows, self.context)
+        """A cache for so many texts at least: as many rows as `advance` computes for them."""
+        return Cache(self.network.config, _rounded(rows), self.context)
 
     def read(self, cache, row, tokens):
         """Append `tokens`, at least one, to a row of the cache; the logits after them."""
@@ -78,7 +78,7 @@ class Reader:
         As many rows are computed as the next power of two, so that few programs are compiled; the others are not kept.
         """
         count = len(tokens)
-        rows = 1 << (count - 1).bit_length()
+        rows = _rounded(count)
         given = np.zeros((rows, 1), np.int64)
         given[:count, 0] = tokens
         return self._run(cache, 0, rows, given, np.zeros(rows, np.int64), [1] * count)
@@ -91,7 +91,12 @@ class Reader:
         new = new_keys.numpy(), new_values.numpy()
         for i, count in enumerate(counts):
             cache.write(first + i, i, *new, count)
-        return logits.numpy()
+        return logits.numpy()[: len(counts)]
+
+
+def _rounded(count):
+    """The next power of two."""
+    return 1 << max(count - 1, 0).bit_length()
 
 
 class _Text:
@@ -143,7 +148,7 @@ class _Text:
 def write(reader, tokenizer, wishes):
     """Yield (number of the wish, piece of text, `Written` if it is over, else None), as texts grow, several at once."""
     waiting = [_Text(number, wish, tokenizer) for number, wish in enumerate(wishes)][::-1]
-    rows = min(1 << max(len(waiting) - 1, 0).bit_length(), FEW_ROWS)
+    rows = min(_rounded(len(waiting)), FEW_ROWS)
     cache, active, last = reader.cache(rows), [], []
     while waiting or active:
         while waiting and len(active) < rows:

@@ -1,7 +1,8 @@
 """Formats of quantised weights: rows of small blocks, each with its scale, packed in bytes as GGUF files have them.
 
 The formats are those of ggml, https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h; a row of a matrix is a row of blocks.
-`F16` and `BF16`, whose block is one number, are among them, so that a product reads them in the same way.
+`F16`, `BF16` and `F32`, whose block is one number, are among them, so that a product reads them in the same way; rows of `F32` are
+arrays of float32, all others of bytes.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from ..errors import ArgumentError, ShapeError
 
 #: So many weights are unpacked at a time, which bounds the memory for steps on the way.
 _AT_ONCE = 1 << 18
+#: The format of weights that are not quantised.
+PLAIN = "F32"
 
 
 class Format(NamedTuple):
@@ -47,6 +50,8 @@ def format_of(name):
 
 def unpacked(blocks, name):
     """The weights, float32, of rows of blocks (..., bytes): shape (..., weights)."""
+    if name == PLAIN:
+        return blocks.copy()
     kind = format_of(name)
     weights = kind.row_weights(blocks.shape[-1])
     rows = np.ascontiguousarray(blocks).reshape(-1, kind.nbytes)
@@ -61,6 +66,8 @@ def unpacked(blocks, name):
 
 def packed(weights, name):
     """Rows of weights (..., weights) as rows of blocks (..., bytes)."""
+    if name == PLAIN:
+        return weights.astype(np.float32)
     kind = format_of(name)
     if kind.pack is None:
         raise ArgumentError(f"retrograde reads weights of format {name} and does not make them; "
@@ -139,6 +146,14 @@ def _unpack_f16(blocks):
 
 def _unpack_bf16(blocks):
     return (blocks.view("<u2").astype(np.uint32) << 16).view(np.float32)
+
+
+def _unpack_f32(blocks):
+    return blocks.view(np.float32)
+
+
+def _pack_f32(rows):
+    return rows.view(np.uint8)
 
 
 def _inverse(scale):
@@ -223,4 +238,5 @@ FORMATS = {kind.name: kind for kind in (
     Format("Q8_0", 32, 34, _unpack_8_0, _pack_8_0), Format("Q4_0", 32, 18, _unpack_4_0, _pack_4_0),
     Format("Q4_1", 32, 20, _unpack_4_1, _pack_4_1), Format("Q5_0", 32, 22, _unpack_5_0, _pack_5_0),
     Format("Q5_1", 32, 24, _unpack_5_1, _pack_5_1), Format("Q4_K", 256, 144, _unpack_4_k), Format("Q6_K", 256, 210, _unpack_6_k),
-    Format("F16", 1, 2, _unpack_f16, _as_half), Format("BF16", 1, 2, _unpack_bf16, _pack_bf16))}
+    Format("F16", 1, 2, _unpack_f16, _as_half), Format("BF16", 1, 2, _unpack_bf16, _pack_bf16),
+    Format(PLAIN, 1, 4, _unpack_f32, _pack_f32))}

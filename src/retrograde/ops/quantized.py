@@ -8,7 +8,7 @@ from ..dtypes import is_float
 from ..errors import DTypeError, ShapeError
 from ._families import contraction, conversion
 from ._multiplying import product
-from ._quantizing import FORMATS, format_of, packed, unpacked
+from ._quantizing import FORMATS, PLAIN, format_of, packed, unpacked
 from ._samples import call
 from .contractions import matmul
 from .movements import transpose
@@ -31,8 +31,12 @@ def quantize_rows(weights, format="Q8_0"):
 
 def _unpacked_shape(blocks, format):
     kind = format_of(format)
-    if blocks.dtype != np.uint8 or not blocks.ndim:
-        raise DTypeError(f"quantised weights are rows of bytes, uint8, got {blocks.dtype} of shape {tuple(blocks.shape)}")
+    needed = np.float32 if format == PLAIN else np.uint8
+    if blocks.dtype != needed or not blocks.ndim:
+        raise DTypeError(f"weights of format {format} are rows of {np.dtype(needed)}, got {blocks.dtype} of shape "
+                         f"{tuple(blocks.shape)}")
+    if format == PLAIN:
+        return blocks.shape
     return (*blocks.shape[:-1], kind.row_weights(blocks.shape[-1]))
 
 
@@ -66,7 +70,8 @@ def _dtype_of_x(x, blocks, format):  # noqa: ARG001 - it has the arguments of it
 
 def _in_ops(x, blocks, format):
     is_plain = x.dtype == np.float32 and x.size and blocks.shape[0]
-    if is_plain and prod(x.shape[:-1]) <= FEW_ROWS:
+    # Weights that are not quantised are asked for here for the sake of the order of sums, which a row of any number has to itself.
+    if is_plain and (format == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS):
         return NotImplemented
     return matmul(x, transpose(dequantize(blocks, format)))
 
@@ -78,7 +83,8 @@ def _in_ops(x, blocks, format):
 def quantized_linear(x, blocks, /, format):
     r"""The rows of `x`, (..., inputs), times rows of quantised weights, `blocks` of shape (outputs, bytes): shape (..., outputs).
 
-    Compiled code reads the blocks as they are for a few rows, and unpacks them once for many.
+    Compiled code reads the blocks as they are for a few rows, whose results then do not depend, to the last bit, on which other
+    rows there are; for many it unpacks them once. Weights of format "F32", float32 as they are, are always read in that way.
 
     $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W$ with $W$ the numbers of the blocks, which have no gradient themselves.
     """

@@ -4,12 +4,12 @@ from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops._quantizing import format_of
+from ...ops._quantizing import PLAIN, format_of
 from .. import cost
 from .kernel import Kernel, launch
 
 #: So many weights of a row at least are read at a time; a row is a multiple of that, or the library's.
-_AT_ONCE = 32
+_AT_ONCE, _PLAIN_AT_ONCE = 32, 16
 
 
 class QuantizedProduct(Kernel):
@@ -18,9 +18,9 @@ class QuantizedProduct(Kernel):
     name, ops = "quantized product", ("quantized_linear",)
 
     def matches(self, node, facts):
-        x, blocks, _ = node.args
+        x, blocks, format = node.args
         has_operands = isinstance(x, Symbol) and isinstance(blocks, Symbol) and name_of(x.dtype) == "float32"
-        return bool(node.size) and has_operands and bool(x.size) and x.shape[-1] % _AT_ONCE == 0
+        return bool(node.size) and has_operands and bool(x.size) and _is_whole(x.shape[-1], format)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
@@ -41,7 +41,7 @@ class Unpacking(Kernel):
     name, ops = "unpacking", ("dequantize",)
 
     def matches(self, node, facts):
-        return bool(node.size) and isinstance(node.args[0], Symbol) and node.shape[-1] % _AT_ONCE == 0
+        return bool(node.size) and isinstance(node.args[0], Symbol) and _is_whole(node.shape[-1], node.args[1])
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
@@ -49,6 +49,11 @@ class Unpacking(Kernel):
         plan = code.Unpacking(**_fields(format, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
         buffers = assembler.layout(step, blocks)[0], assembler.storage(node)
         return launch(step, plan, code.write_unpacking, buffers, node.size * cost.UNPACK_SECONDS, assembler)
+
+
+def _is_whole(count, format):
+    """Whether a row of so many weights can be read some at a time."""
+    return count % (_PLAIN_AT_ONCE if format == PLAIN else _AT_ONCE) == 0
 
 
 def _fields(format, target):

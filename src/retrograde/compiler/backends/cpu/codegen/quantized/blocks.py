@@ -229,7 +229,18 @@ class _Halves(Block):
             yield b.bitcast(b.shl(b.zext(numbers, r.integers), constant(16, r.integers)), r.vector)
 
 
+class _Floats(Block):
+    """F32: numbers as they are."""
+
+    together = 2
+
+    def weights(self, r, pointer):
+        for place in range(0, self.nbytes, 4 * r.lanes):
+            yield r.b.load(r.at(pointer, place), typ=r.vector, align=4)
+
+
 #: How each format is read.
 BLOCKS = {
     "Q8_0": _Bytes(32, 34), "Q4_0": _Nibbles(18, False, False), "Q4_1": _Nibbles(20, True, False), "Q5_0": _Nibbles(22, False, True),
-    "Q5_1": _Nibbles(24, True, True), "Q4_K": _FourBits(256, 144), "Q6_K": _SixBits(256, 210), "F16": _Halves(False), "BF16": _Halves(True)}
+    "Q5_1": _Nibbles(24, True, True), "Q4_K": _FourBits(256, 144), "Q6_K": _SixBits(256, 210), "F16": _Halves(False), "BF16": _Halves(True),
+    "F32": _Floats(16, 64)}

@@ -6,6 +6,8 @@ from ..... import cost
 from ..vectors import InVectors
 from .blocks import BLOCKS
 
+_TILE = 8
+
 
 @dataclass(frozen=True)
 class _Quantized(InVectors):
@@ -37,7 +39,7 @@ class _Quantized(InVectors):
 
 @dataclass(frozen=True)
 class Product(_Quantized):
-    """A few `rows` times `outputs` rows of quantised weights."""
+    """Some `rows` times `outputs` rows of quantised weights."""
 
     rows: int
 
@@ -47,15 +49,19 @@ class Product(_Quantized):
         return "quantized product", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables, self.rows
 
     @property
-    def together(self):
-        """How many outputs are computed at once: their sums fill the time that each of them waits."""
-        return max(1, self.block.together // self.rows)
+    def tile(self):
+        """So many rows at most are computed at once, each of which takes a register or two."""
+        return min(self.rows, _TILE)
+
+    def together(self, rows):
+        """How many outputs are computed at once, for so many rows: their sums fill the time that each of them waits."""
+        return max(1, self.block.together // rows)
 
     @property
     def step(self):
         """How many outputs a chunk has: a multiple of those that are computed at once."""
         share = cost.QUANTIZED.share(self.outputs, self.outputs * self.count)
-        return -(-share // self.together) * self.together
+        return -(-share // self.block.together) * self.block.together
 
     @property
     def chunks(self):
