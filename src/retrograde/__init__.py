@@ -288,10 +288,11 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "io", "misc", "models", "nn", "numpy", "optim", "runs", "scipy", "special", "test_util", "testing", "text", "tracer",
-        "train", "viz", "wrap_util")},
+        "data", "debug", "io", "misc", "models", "nn", "numpy", "optim", "runs", "scipy", "special", "test_util", "testing", "text",
+        "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
-    "Parameter": "nn.parameter", "quantize": "nn.quantized", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
+    "Parameter": "nn.parameter", "quantize": "nn.quantized",
+    "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
 #: What autograd keeps in its core, and where it is here.

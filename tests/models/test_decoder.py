@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-
 import reference
+
 import retrograde as rg
 from retrograde.models import Decoder
 from retrograde.models.config import Config, from_gguf, from_json

@@ -3,9 +3,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+import reference
 
 import gguf_files
-import reference
 import retrograde as rg
 from retrograde.models.files import gguf_name, network_of_folder
 from retrograde.ops._quantizing import packed

@@ -3,8 +3,8 @@ import json
 
 import numpy as np
 import pytest
-
 import reference
+
 import retrograde as rg
 from retrograde.models.pieces import Pieces
 from retrograde.models.templates import laid_out

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-
 import reference
+
 import retrograde as rg
 from retrograde.models import Model, Sampling
 from retrograde.models.sampling import generator, log_softmax

@@ -5,12 +5,13 @@ import sys
 from importlib.metadata import version
 
 from ..errors import RetrogradeError
-from . import demo, tune
-from .arguments import add_demo, add_tune
-from .options import Options, TuneOptions
+from . import demo, tune, writing
+from .arguments import add_chat, add_demo, add_generate, add_tune
+from .options import Options, TuneOptions, WritingOptions
 
 _USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
-_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions)}
+_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "generate": (writing.generate, WritingOptions),
+             "chat": (writing.chat, WritingOptions)}
 
 
 def main(argv=None):
@@ -29,7 +30,7 @@ def main(argv=None):
     except RetrogradeError as error:
         return _said(f"retrograde: {error}", _FAILED)
     except OSError as error:
-        return _said(f"retrograde: {error.filename or fields['output']}: {error.strerror}", _FAILED)
+        return _said(f"retrograde: {error.filename or fields.get('output')}: {error.strerror}", _FAILED)
     except KeyboardInterrupt:
         return _said("retrograde: interrupted", _INTERRUPTED)
 
@@ -75,4 +76,10 @@ def _parser():
                "  retrograde tune --task items.jsonl --model small \\\n"
                "      --base-url https://mine.openai.azure.com/openai/deployments/small \\\n"
                "      --header-env api-key=AZURE_KEY --query api-version=2024-10-21"))
+    for name, add, help_, example in (
+            ("generate", add_generate, "continue a text by a language model from a file",
+             'generate --model smollm2.gguf "The capital of France is"'),
+            ("chat", add_chat, "answer messages by a language model from a file", "chat --model smollm2.gguf --temperature 0.7")):
+        add(commands.add_parser(name, help=help_, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                description=writing.__doc__, epilog=f"example:\n  retrograde {example}"))
     return parser

@@ -26,7 +26,8 @@ _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pool
 #: has the form that this knows, else pieces if they never meet; a new shape is a view if it can be.
 KINDS = (
     After(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
-    ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(), QuantizedProduct(), Unpacking(), CachedAttention(),
+    ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
+    QuantizedProduct(), Unpacking(), CachedAttention(),
     Repeated(), Several(ATTENTION), Several(_POOLING))
 
 

@@ -19,8 +19,9 @@ _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 #: By number the dtype of a value of metadata; 8 is a text and 9 an array.
 _VALUES = {0: "u1", 1: "i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "u1", 10: "<u8", 11: "<i8", 12: "<f8"}
 _BOOLEAN, _TEXT, _ARRAY = 7, 8, 9
-#: By number the types of tensors: those that are arrays of a dtype, those that are quantised, and the names of those that are not read.
-_DTYPES = {0: np.float32, 1: np.float16, 24: np.int8, 25: np.int16, 26: np.int32, 27: np.int64, 28: np.float64, 30: ml_dtypes.bfloat16}
+#: By number the types of tensors: arrays of a dtype, quantised ones, and those that are not read.
+_DTYPES = {0: np.float32, 1: np.float16, 24: np.int8, 25: np.int16, 26: np.int32, 27: np.int64, 28: np.float64,
+           30: ml_dtypes.bfloat16}
 _QUANTIZED = {2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 12: "Q4_K", 14: "Q6_K"}
 _UNREAD = {9: "Q8_1", 10: "Q2_K", 11: "Q3_K", 13: "Q5_K", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S",
            20: "IQ4_NL", 21: "IQ3_S", 22: "IQ2_S", 23: "IQ4_XS", 29: "IQ1_M", 34: "TQ1_0", 35: "TQ2_0", 39: "MXFP4"}
@@ -167,8 +168,8 @@ class _Reader:
         elif kind in _DTYPES:
             form, dtype, lies = None, np.dtype(_DTYPES[kind]), shape
         else:
-            raise CheckpointError(f"{self.path}: {name} is of type {_UNREAD.get(kind, kind)}, which retrograde does not read; it reads "
-                                  f"F32, F16, BF16, F64, integers, {', '.join(_QUANTIZED.values())}")
+            raise CheckpointError(f"{self.path}: {name} is of type {_UNREAD.get(kind, kind)}, which retrograde does not read; it "
+                                  f"reads F32, F16, BF16, F64, integers, {', '.join(_QUANTIZED.values())}")
         nbytes = prod(lies) * dtype.itemsize
         if start + nbytes > len(self.content):
             raise self.damaged(f"{name} of shape {shape} ends at byte {start + nbytes}, and the file at {len(self.content)}")

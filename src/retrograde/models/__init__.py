@@ -3,6 +3,7 @@
 from .config import Config
 from .decoder import Decoder
 from .model import Model, load
+from .pieces import Pieces
 from .sampling import Sampling
 from .tokens import Tokenizer
 from .weights import RandomWeights

@@ -28,7 +28,7 @@ class Cache:
         start = int(self.lengths[row])
         end = start + count
         if end > self.longest:
-            raise ArgumentError(f"a text has {end} tokens, and the model was loaded for {self.longest}; see `context` of models.load")
+            raise ArgumentError(f"a text has {end} tokens, and the model was loaded for {self.longest}; see `context` of load")
         self.keys[:, row, start:end], self.values[:, row, start:end] = keys[:, source, :count], values[:, source, :count]
         self.lengths[row] = end
 

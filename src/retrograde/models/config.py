@@ -7,6 +7,8 @@ from ..errors import CheckpointError
 
 #: By the name of an activation in files what it is here.
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
+#: Sizes that every model has.
+_SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,7 @@ class Config:
     start_token: int | None = None
 
     def __post_init__(self):
-        for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-                     "head_dim", "max_position_embeddings"):
+        for name in (*_SIZES, "num_key_value_heads", "head_dim"):
             if type(value := getattr(self, name)) is not int or value < 1:
                 raise CheckpointError(f"a model's {name} is a positive integer, got {value!r}")
         if self.num_attention_heads % self.num_key_value_heads:
@@ -78,8 +79,7 @@ def from_json(facts):
 
 def _shared(facts):
     """What all decoders have under the same names."""
-    sizes = {name: _needed(facts, name) for name in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
-                                                     "num_attention_heads", "max_position_embeddings")}
+    sizes = {name: _needed(facts, name) for name in _SIZES}
     heads = sizes["num_attention_heads"]
     theta, scaling = _rope(facts)
     activation = facts.get("hidden_activation") or facts.get("hidden_act", "silu")
@@ -175,7 +175,8 @@ def from_gguf(metadata):
     vocabulary = fact("vocab_size", len(metadata.get("tokenizer.ggml.tokens", ())))
     ends = [metadata.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot")]
     settings = {
-        "architecture": architecture, "vocab_size": vocabulary, "hidden_size": width, "intermediate_size": fact("feed_forward_length"),
+        "architecture": architecture, "vocab_size": vocabulary, "hidden_size": width,
+        "intermediate_size": fact("feed_forward_length"),
         "num_hidden_layers": fact("block_count"), "num_attention_heads": heads,
         "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": fact("attention.key_length", width // heads),
         "max_position_embeddings": fact("context_length"), "norm_eps": fact("attention.layer_norm_rms_epsilon"),
@@ -195,8 +196,9 @@ def _scaling_of_gguf(fact):
 
 def _gemma3_of_gguf(fact, settings):
     layers, window, pattern = settings["num_hidden_layers"], fact("attention.sliding_window"), 6
-    return {"local_rope_theta": fact("rope.freq_base_swa", 10000.0), "has_head_norms": True, "has_post_norms": True, "activation": "gelu_tanh",
-            "windows": tuple([None if (i + 1) % pattern == 0 else window for i in range(layers)]), "is_tied": True,
+    return {"local_rope_theta": fact("rope.freq_base_swa", 10000.0), "has_head_norms": True, "has_post_norms": True,
+            "activation": "gelu_tanh", "is_tied": True,
+            "windows": tuple([None if (i + 1) % pattern == 0 else window for i in range(layers)]),
             "embedding_scale": float(settings["hidden_size"]) ** 0.5}
 
 

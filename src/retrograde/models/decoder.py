@@ -66,14 +66,14 @@ class Norm(Module):
         self.weight = Parameter(weights.array(f"{name}.weight", (size,)))
         self.eps, self.is_from_one = config.norm_eps, config.is_norm_from_one
 
-    def forward(self, input):
+    def forward(self, x):
         weight = self.weight + 1 if self.is_from_one else self.weight
-        if is_recording() or input.dtype != np.float32:
-            return functional.rms_norm(input, self.weight.shape, weight, self.eps)
+        if is_recording() or x.dtype != np.float32:
+            return functional.rms_norm(x, self.weight.shape, weight, self.eps)
         # When texts are written, each row is summed up in one order, whatever rows are beside it.
-        size = input.shape[-1]
-        mean = quantized_linear(input * input, Tensor(np.full((1, size), 1 / size, np.float32)), PLAIN)
-        return input * rsqrt(mean + np.float32(self.eps)) * weight
+        size = x.shape[-1]
+        mean = quantized_linear(x * x, Tensor(np.full((1, size), 1 / size, np.float32)), PLAIN)
+        return x * rsqrt(mean + np.float32(self.eps)) * weight
 
 
 class Attention(Module):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import CheckpointError
-from ..io import gguf
 from ..io.bounded import opened, parsed
 from ..io.mapped import mapped_weights
 from .config import from_gguf, from_json
@@ -16,8 +15,9 @@ _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
 #: What tensors are called in GGUF files, by their names in Hugging Face's.
 _PARTS = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
           "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
-          "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "self_attn.q_norm": "attn_q_norm",
-          "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+          "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
+          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 _GEMMA = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
           "post_feedforward_layernorm": "post_ffw_norm"}
 _NAME = re.compile(r"(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)")

@@ -69,8 +69,8 @@ class Model:
         """The tokens of messages, laid out by the template of the model, up to where its answer begins."""
         if self.template is None:
             raise ArgumentError("this model has no chat template: it continues texts; use generate")
-        ends = self.tokenizer.ends
-        text = laid_out(self.template, messages, self.tokenizer.name_of(self.tokenizer.start), self.tokenizer.name_of(ends[0] if ends else None))
+        start, end = self.tokenizer.start, next(iter(self.tokenizer.ends), None)
+        text = laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
         return self.tokenizer.encode(text, is_start=False)
 
     def logprobs(self, prompt, labels):

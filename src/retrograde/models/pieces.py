@@ -76,7 +76,8 @@ class Pieces:
             offer(left)
         while queue:
             _, left, right, length = heapq.heappop(queue)
-            if after[left] != right or pieces[left] is None or pieces[right] is None or len(pieces[left]) + len(pieces[right]) != length:
+            is_there = after[left] == right and pieces[left] is not None and pieces[right] is not None
+            if not is_there or len(pieces[left]) + len(pieces[right]) != length:
                 continue
             pieces[left], pieces[right] = pieces[left] + pieces[right], None
             after[left] = after[right]

@@ -25,7 +25,9 @@ class Rotary:
         kind = None if scaling is None else scaling.get("rope_type", scaling.get("type"))
         if kind is not None and kind not in _SCALINGS:
             raise CheckpointError(f"angles of positions are scaled by {kind!r}, and retrograde knows {', '.join(_SCALINGS)}")
-        frequencies, self.factor = (frequencies, 1.0) if kind is None else _SCALINGS[kind](frequencies, scaling, theta, size, context)
+        self.factor = 1.0
+        if kind is not None:
+            frequencies, self.factor = _SCALINGS[kind](frequencies, scaling, theta, size, context)
         self.frequencies = (frequencies if factors is None else frequencies / factors).astype(np.float32)
 
     def angles(self, positions):

@@ -19,7 +19,8 @@ def laid_out(template, messages, start="", end="", *, is_asked=True):
         if not isinstance(message, dict) or not {"role", "content"} <= message.keys():
             raise ArgumentError(f"a message is a dictionary with role and content, got {message!r:.80}")
     sandbox, jinja = optional("jinja2.sandbox", "models"), optional("jinja2", "models")
-    environment = sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    environment = sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
     environment.filters["tojson"] = lambda x, indent=None: json.dumps(x, ensure_ascii=False, indent=indent)
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: datetime.datetime.now().astimezone().strftime(form)

@@ -60,11 +60,11 @@ def tokenizer_of_gguf(metadata, ends):
 
 
 def _pieces(metadata):
-    given = {key: metadata.get(f"tokenizer.ggml.{key}") for key in ("tokens", "scores", "token_type", "add_space_prefix", "unknown_token_id")}
-    if given["scores"] is None:
+    tokens, scores, kinds, adds_space, unknown = [metadata.get(f"tokenizer.ggml.{key}") for key in (
+        "tokens", "scores", "token_type", "add_space_prefix", "unknown_token_id")]
+    if scores is None:
         raise CheckpointError("the GGUF file lacks tokenizer.ggml.scores")
-    has_space = given["add_space_prefix"] is not False
-    return Pieces(given["tokens"], given["scores"], given["token_type"], has_space, given["unknown_token_id"]), True
+    return Pieces(tokens, scores, kinds, adds_space is not False, unknown), True
 
 
 def _byte_pairs(metadata):
@@ -76,7 +76,8 @@ def _byte_pairs(metadata):
     tokens, kinds = metadata["tokenizer.ggml.tokens"], metadata["tokenizer.ggml.token_type"]
     merges = [tuple(merge.split(" ", 1)) for merge in metadata.get("tokenizer.ggml.merges", ())]
     try:
-        model = tokenizers.models.BPE({token: number for number, token in enumerate(tokens)}, merges, ignore_merges=_SPLITS[split] == 3)
+        numbers = {token: number for number, token in enumerate(tokens)}
+        model = tokenizers.models.BPE(numbers, merges, ignore_merges=_SPLITS[split] == 3)
     except Exception as error:  # noqa: BLE001 - the library raises no other class
         raise CheckpointError(f"the tokenizer of the GGUF file makes no sense: {error}") from None
     library = tokenizers.Tokenizer(model)
@@ -84,7 +85,8 @@ def _byte_pairs(metadata):
     if split == "qwen2":
         library.normalizer = tokenizers.normalizers.NFC()
     for kind, add in ((_CONTROL, library.add_special_tokens), (_USER_DEFINED, library.add_tokens)):
-        add([tokenizers.AddedToken(tokens[i], normalized=False, special=kind == _CONTROL) for i, k in enumerate(kinds) if k == kind])
+        add([tokenizers.AddedToken(token, normalized=False, special=kind == _CONTROL)
+             for token, k in zip(tokens, kinds, strict=True) if k == kind])
     return library, _SPLITS[split] == 3
 
 

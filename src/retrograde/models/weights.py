@@ -5,8 +5,8 @@ from math import prod
 
 import numpy as np
 
-from ..errors import CheckpointError
 from ..core.mode import is_recording
+from ..errors import CheckpointError
 from ..nn.embedding import Embedding
 from ..nn.linear import Linear
 from ..nn.module import Module
@@ -17,7 +17,7 @@ from ..ops._quantizing import PLAIN, unpacked
 from ..ops.quantized import FEW_ROWS, quantized_linear
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
-_NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.bias|attn\.masked_bias|attention\.self\.|position_ids$)|rope_freqs\.weight$")
+_NEEDLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$|rope_freqs\.weight$")
 _HALVES = {"float16": "F16", "bfloat16": "BF16"}
 
 
@@ -100,10 +100,10 @@ class RandomWeights:
 class RowLinear(Linear):
     """A Linear that multiplies a few rows, when nothing is learned, so that each does not depend on the others to the last bit."""
 
-    def forward(self, input):
-        if is_recording() or input.dtype != np.float32 or self.weight.dtype != np.float32 or prod(input.shape[:-1]) > FEW_ROWS:
-            return super().forward(input)
-        found = quantized_linear(input, self.weight, PLAIN)
+    def forward(self, x):
+        if is_recording() or x.dtype != np.float32 or self.weight.dtype != np.float32 or prod(x.shape[:-1]) > FEW_ROWS:
+            return super().forward(x)
+        found = quantized_linear(x, self.weight, PLAIN)
         return found if self.bias is None else found + self.bias
 
 

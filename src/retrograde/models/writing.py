@@ -59,8 +59,8 @@ class Reader:
         if not len(tokens):
             raise ArgumentError("a prompt has one token at least; this one is empty, and the model puts none before a text")
         if cache.lengths[row] + len(tokens) > self.context:
-            raise ArgumentError(f"a prompt of {len(tokens)} tokens does not fit: the model was loaded for {self.context}; see `context` of "
-                                "models.load")
+            raise ArgumentError(f"a prompt of {len(tokens)} tokens does not fit: the model was loaded for {self.context}; see "
+                                "`context` of load")
         logits, place = None, 0
         while place < len(tokens):
             left = len(tokens) - place

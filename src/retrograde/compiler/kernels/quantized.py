@@ -18,15 +18,15 @@ class QuantizedProduct(Kernel):
     name, ops = "quantized product", ("quantized_linear",)
 
     def matches(self, node, facts):
-        x, blocks, format = node.args
+        x, blocks, form = node.args
         has_operands = isinstance(x, Symbol) and isinstance(blocks, Symbol) and name_of(x.dtype) == "float32"
-        return bool(node.size) and has_operands and bool(x.size) and _is_whole(x.shape[-1], format)
+        return bool(node.size) and has_operands and bool(x.size) and _is_whole(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
-        x, blocks, format = node.args
+        x, blocks, form = node.args
         rows, count = prod(x.shape[:-1]), x.shape[-1]
-        plan = code.Product(**_fields(format, assembler.target), outputs=blocks.shape[0], count=count, rows=rows)
+        plan = code.Product(**_fields(form, assembler.target), outputs=blocks.shape[0], count=count, rows=rows)
         buffers = assembler.layout(step, x)[0], assembler.layout(step, blocks)[0], assembler.storage(node)
         seconds = blocks.shape[0] * count * (cost.UNPACK_SECONDS + rows * cost.FEW_ROWS_SECONDS)
         return launch(step, plan, code.write_product, buffers, seconds, assembler)
@@ -45,21 +45,21 @@ class Unpacking(Kernel):
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
-        blocks, format = node.args
-        plan = code.Unpacking(**_fields(format, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
+        blocks, form = node.args
+        plan = code.Unpacking(**_fields(form, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
         buffers = assembler.layout(step, blocks)[0], assembler.storage(node)
         return launch(step, plan, code.write_unpacking, buffers, node.size * cost.UNPACK_SECONDS, assembler)
 
 
-def _is_whole(count, format):
+def _is_whole(count, form):
     """Whether a row of so many weights can be read some at a time."""
-    return count % (_PLAIN_AT_ONCE if format == PLAIN else _AT_ONCE) == 0
+    return count % (_PLAIN_AT_ONCE if form == PLAIN else _AT_ONCE) == 0
 
 
-def _fields(format, target):
+def _fields(form, target):
     """What the code of all formats depends on."""
     # All processors with fused multiply-adds that are known widen numbers of 16 bits.
     has_halves = target.has_fma and "-f16c" not in target.features
     # A block has 16 codes in a row at least.
-    return {"format": format_of(format).name, "lanes": min(target.lanes("float32"), 16), "is_fused": target.has_fma,
+    return {"format": format_of(form).name, "lanes": min(target.lanes("float32"), 16), "is_fused": target.has_fma,
             "has_halves": has_halves, "has_tables": target.machine == "x86_64" and target.vector_bytes == 64}

@@ -75,14 +75,15 @@ class CachedPlan(InVectors):
 
 
 def write_cached(module, name, plan):
-    """Add the function of a plan to `module`; its slots are query, key, value, keys, values, lengths, result, scratch, the words."""
+    """Add the function of a plan to `module`; its slots are the operands, the result, scratch memory, and the words."""
     _Writer(Entry(module, name), plan).write()
 
 
 class _Writer:
     def __init__(self, entry, plan):
         self.plan, self.b, self.chunk = plan, entry.builder, entry.chunk
-        self.query, self.key, self.value, self.keys, self.values, self.lengths, self.result, scratch = (entry.pointer(i) for i in range(8))
+        self.query, self.key, self.value, self.keys, self.values = (entry.pointer(i) for i in range(5))
+        self.lengths, self.result, scratch = (entry.pointer(i) for i in range(5, 8))
         self.new, self.longest, self.shared, self.tasks, self.step, self.line = (entry.word(8 + i) for i in range(6))
         self.k = Builder(self.b, plan.dtype, plan.lanes)
         room = self.b.mul(self.line, I64(plan.group))

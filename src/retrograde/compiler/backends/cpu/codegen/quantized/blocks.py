@@ -11,8 +11,9 @@ _FLOAT, _SHORT, _HALF = ir.FloatType(), ir.IntType(16), ir.HalfType()
 
 
 class Block:
-    """How a block of `size` weights in `nbytes` is read; `together` rows of such blocks are read at once, which is worth it for those
-    that take few instructions.
+    """How a block of `size` weights in `nbytes` is read.
+
+    `together` rows of such blocks are read at once, which is worth it for those that take few instructions.
     """
 
     together = 1
@@ -241,6 +242,7 @@ class _Floats(Block):
 
 #: How each format is read.
 BLOCKS = {
-    "Q8_0": _Bytes(32, 34), "Q4_0": _Nibbles(18, False, False), "Q4_1": _Nibbles(20, True, False), "Q5_0": _Nibbles(22, False, True),
-    "Q5_1": _Nibbles(24, True, True), "Q4_K": _FourBits(256, 144), "Q6_K": _SixBits(256, 210), "F16": _Halves(False), "BF16": _Halves(True),
-    "F32": _Floats(16, 64)}
+    "Q8_0": _Bytes(32, 34), "Q4_0": _Nibbles(18, has_least=False, is_of_five=False),
+    "Q4_1": _Nibbles(20, has_least=True, is_of_five=False), "Q5_0": _Nibbles(22, has_least=False, is_of_five=True),
+    "Q5_1": _Nibbles(24, has_least=True, is_of_five=True), "Q4_K": _FourBits(256, 144), "Q6_K": _SixBits(256, 210),
+    "F16": _Halves(is_brain=False), "BF16": _Halves(is_brain=True), "F32": _Floats(16, 64)}

@@ -14,6 +14,7 @@ def write_unpacking(module, name, plan):
     reader, first = Reader(b, plan), b.mul(entry.chunk, step)
     with emit.loop(b, first, emit.minimum(b, b.add(first, step), total)) as place:
         start = b.mul(place.index, I64(block.size))
-        for number, vector in enumerate(block.weights(reader, emit.address(b, source, b.mul(place.index, I64(block.nbytes)), BYTE))):
+        pointer = emit.address(b, source, b.mul(place.index, I64(block.nbytes)), BYTE)
+        for number, vector in enumerate(block.weights(reader, pointer)):
             emit.store(b, vector, emit.address(b, target, b.add(start, I64(number * plan.lanes)), plan.item))
     b.ret_void()
