@@ -31,16 +31,17 @@ LAYERS = (
     {"misc", "numpy", "tracer"},
     {"scipy"},
     {"nn", "optim", "text"},
-    {"data", "debug", "deploy", "distributed", "io", "runs", "viz", "testing", "cli", "test_util"},
+    {"data", "debug", "deploy", "distributed", "io", "runs", "viz", "testing", "test_util"},
     {"onnx", "train", "torch"},
-    {"sklearn"},
+    {"models", "sklearn"},
+    {"cli"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.
 NEIGHBOURS = {
     ("errors", "array_errors"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
-    ("cli", "data"), ("cli", "distributed"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+    ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"

@@ -81,6 +81,7 @@ from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextaft
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
 from .ops.borders import pad
+from .ops.cached_attention import cached_attention
 from .ops.classification import cross_entropy, nll_loss
 from .ops.comparisons import (
     bitwise_and,
@@ -161,6 +162,7 @@ from .ops.normalization import rms_norm, standardize
 from .ops.patches import columns_to_image, image_to_columns, unfold
 from .ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from .ops.products import cumprod, cumsum, linear_recurrence, prod
+from .ops.quantized import dequantize, quantized_linear
 from .ops.random import Generator, get_rng_state, manual_seed, preserved_state, set_rng_state
 from .ops.rankings import median, nanmedian, nanquantile, quantile, topk
 from .ops.reductions import logsumexp, max, mean, min, norm, sum
@@ -231,6 +233,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
         extend,
         io,
         misc,
+        models,
         nn,
         numpy,
         onnx,
@@ -252,6 +255,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
     from .extend import primitive
     from .io.weights import load, save
     from .nn.parameter import Parameter
+    from .nn.quantized import quantize
     from .runs.loading import load_run
     from .runs.saving import save_run
     from .tensor.namespace import (
@@ -287,10 +291,11 @@ _LATE = {
         "holomorphic_grad", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode", "make_vjp", "multigrad_dict",
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
-        "data", "debug", "deploy", "distributed", "io", "misc", "nn", "numpy", "onnx", "optim", "runs", "runtime", "scipy",
-        "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
+        "data", "debug", "deploy", "distributed", "io", "misc", "models", "nn", "numpy", "onnx", "optim", "runs", "runtime",
+        "scipy", "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
-    "Parameter": "nn.parameter", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
+    "Parameter": "nn.parameter", "quantize": "nn.quantized",
+    "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
 #: What autograd keeps in its core, and where it is here.

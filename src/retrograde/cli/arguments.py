@@ -6,7 +6,7 @@ from pathlib import Path
 from ..data import TASKS
 from ..text.models.choices import KINDS
 from ..text.tuning.metrics import METRICS
-from .options import MODELS, Options, TuneOptions
+from .options import MODELS, Options, TuneOptions, WritingOptions
 
 
 def add_demo(parser):
@@ -63,6 +63,36 @@ def add_run(parser):
     parser.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
     parser.add_argument("program", help="a file of Python's, or a module with -m")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="...", help="arguments of the program")
+
+
+def add_generate(parser):
+    """The arguments of `retrograde generate`."""
+    parser.add_argument("prompt", metavar="TEXT", help='what is continued; "-" reads it from the standard input')
+    _add_writing(parser)
+    parser.add_argument("--ignore-end", action="store_true", help="write on after the token that ends a text")
+
+
+def add_chat(parser):
+    """The arguments of `retrograde chat`."""
+    parser.add_argument("--system", metavar="TEXT", help="a message of the system, before all others")
+    _add_writing(parser)
+
+
+def _add_writing(parser):
+    usual = WritingOptions(Path())
+    parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
+    parser.add_argument("--context", type=_whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
+    parser.add_argument("--max-tokens", type=_whole(1, 10**6), default=usual.max_tokens, metavar="N",
+                        help="the most tokens that are written (default: %(default)s)")
+    parser.add_argument("--temperature", type=_share, metavar="T",
+                        help="0 takes the likeliest token (default: the model's own, or 0)")
+    parser.add_argument("--top-k", type=_whole(0, 10**7), metavar="N", help="draw from so many of the likeliest tokens")
+    parser.add_argument("--top-p", type=_share, metavar="P", help="draw from the likeliest tokens that together have this chance")
+    parser.add_argument("--min-p", type=_share, metavar="P", help="draw from tokens with this part of the chance of the likeliest")
+    parser.add_argument("--repetition-penalty", type=_positive, metavar="F", help="above 1, tokens that were there are less likely")
+    parser.add_argument("--stop", action="append", metavar="TEXT", help="end before this text; may be repeated")
+    parser.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+                        help="the same seed gives the same text (default: %(default)s)")
 
 
 def _add_what(what, usual):

@@ -5,12 +5,13 @@ import sys
 from importlib.metadata import version
 
 from ..errors import RetrogradeError
-from . import demo, run, tune
-from .arguments import add_demo, add_run, add_tune
-from .options import Options, RunOptions, TuneOptions
+from . import demo, run, tune, writing
+from .arguments import add_chat, add_demo, add_generate, add_run, add_tune
+from .options import Options, RunOptions, TuneOptions, WritingOptions
 
 _USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
-_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions)}
+_COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions),
+             "generate": (writing.generate, WritingOptions), "chat": (writing.chat, WritingOptions)}
 
 
 def main(argv=None):
@@ -79,4 +80,10 @@ def _parser():
         "run", help="start a program as several processes that train together", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, description=run.__doc__,
         epilog="examples:\n  retrograde run -n 4 train.py --epochs 10\n  retrograde run -n 2 -m my_package.train"))
+    for name, add, help_, example in (
+            ("generate", add_generate, "continue a text by a language model from a file",
+             'generate --model smollm2.gguf "The capital of France is"'),
+            ("chat", add_chat, "answer messages by a language model from a file", "chat --model smollm2.gguf --temperature 0.7")):
+        add(commands.add_parser(name, help=help_, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
+                                description=writing.__doc__, epilog=f"example:\n  retrograde {example}"))
     return parser

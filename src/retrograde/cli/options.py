@@ -77,3 +77,22 @@ class RunOptions:
     module: bool
     program: str
     words: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class WritingOptions:
+    """How `generate` and `chat` write; None stands for what the model's own settings say."""
+
+    model: Path
+    prompt: str | None = None
+    system: str | None = None
+    context: int | None = None
+    max_tokens: int = 256
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    stop: list | None = None
+    seed: int = 0
+    ignore_end: bool = False

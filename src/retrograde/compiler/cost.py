@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 #: Seconds for one cheap entry of a loop.
 ENTRY_SECONDS = 1e-10
+#: To make a number of a quantised weight, and to multiply a row by it.
+UNPACK_SECONDS, FEW_ROWS_SECONDS = 5e-11, 2e-11
 #: Seconds for one floating point operation: of products and of convolutions, which reach most of the peak; of attention, which has
 #: exponentials between its products; of factorizations, which wait for their pivots.
 PRODUCT_SECONDS, ATTENTION_SECONDS, FACTOR_SECONDS = 1.5e-11, 2e-11, 3e-11
@@ -58,6 +60,10 @@ TRANSFORMS = Grain(32768, 8)
 FACTORS, FACTORS_IN_LANES = Grain(200_000, 32), Grain(50_000, 32)
 #: Numbers of an eager function; fewer than the second are not shared.
 EAGER, EAGER_SHARED = Grain(16384, 64), 65536
+#: Weights of quantised rows.
+QUANTIZED = Grain(65536, 32)
+#: Multiply-adds of attention to a cache, if that were full.
+CACHED_ATTENTION = Grain(1 << 20, 32)
 #: Blocks of rows of the passes of a nest.
 MOST_NEST_CHUNKS = 32
 #: Pieces of attention for each thread: those of causal attention take unlike times, so that whoever is early takes another one. Its

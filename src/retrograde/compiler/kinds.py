@@ -4,6 +4,7 @@ from ..core.symbol import Symbol
 from .graph.views import index_map
 from .index.pieces import PIECES
 from .kernels.attention import ATTENTION
+from .kernels.cached_attention import CachedAttention
 from .kernels.convolution import Convolution
 from .kernels.fourier import Fourier
 from .kernels.inline import After, Elementwise, Gather, Leaf, Part, Pieces, Reshaped, Several, View
@@ -12,6 +13,7 @@ from .kernels.linalg import LinearAlgebra
 from .kernels.loops import Pair, Reduction
 from .kernels.matmul import Matmul
 from .kernels.pooling import Pooling
+from .kernels.quantized import QuantizedProduct, Unpacking
 from .kernels.random import Random
 from .kernels.ranking import Ranking
 from .kernels.running import Running
@@ -25,6 +27,7 @@ _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pool
 KINDS = (
     After(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
     ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
+    QuantizedProduct(), Unpacking(), CachedAttention(),
     Repeated(), Several(ATTENTION), Several(_POOLING))
 
 

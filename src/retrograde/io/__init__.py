@@ -1,3 +1,4 @@
-"""Files: weights as safetensors."""
+"""Files: weights as safetensors and as GGUF."""
 
+from . import gguf
 from .weights import load, save

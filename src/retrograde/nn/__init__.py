@@ -131,6 +131,7 @@ from .pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
+from .quantized import QuantizedEmbedding, QuantizedLinear, quantize
 from .recurrent import GRU, LSTM, RNN, RNNBase
 from .resizing import (
     ChannelShuffle,

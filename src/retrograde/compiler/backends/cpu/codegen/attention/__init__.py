@@ -5,6 +5,7 @@ and `write_total` adds up the slopes of queries where keys were dealt to several
 """
 
 from .backward import write_backward, write_total
+from .cached import CachedPlan, write_cached
 from .forward import write_forward
 from .plan import Backward, Forward, Operand, Single, Sizes
 from .single import write_single

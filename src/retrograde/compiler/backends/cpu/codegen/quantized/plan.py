@@ -1,0 +1,100 @@
+"""Plans of what is done with quantised weights."""
+
+from dataclasses import dataclass
+
+from ..... import cost
+from ..vectors import InVectors
+from .blocks import BLOCKS
+
+_TILE = 8
+
+
+@dataclass(frozen=True)
+class _Quantized(InVectors):
+    """Weights in a `format`, `count` to a row, whose numbers are vectors of `lanes`.
+
+    `has_halves` says that the processor widens numbers of 16 bits, `has_tables` that it looks up sixteen numbers at once.
+    """
+
+    format: str
+    lanes: int
+    is_fused: bool
+    has_halves: bool
+    has_tables: bool
+    outputs: int
+    count: int
+
+    dtype = "float32"
+
+    @property
+    def block(self):
+        """How blocks of the format are read."""
+        return BLOCKS[self.format]
+
+    @property
+    def blocks(self):
+        """How many blocks a row has."""
+        return self.count // self.block.size
+
+
+@dataclass(frozen=True)
+class Product(_Quantized):
+    """Some `rows` times `outputs` rows of quantised weights."""
+
+    rows: int
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "quantized product", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables, self.rows
+
+    @property
+    def tile(self):
+        """So many rows at most are computed at once, each of which takes a register or two."""
+        return min(self.rows, _TILE)
+
+    def together(self, rows):
+        """How many outputs are computed at once, for so many rows: their sums fill the time that each of them waits."""
+        return max(1, self.block.together // rows)
+
+    @property
+    def step(self):
+        """How many outputs a chunk has: a multiple of those that are computed at once."""
+        share = cost.QUANTIZED.share(self.outputs, self.outputs * self.count)
+        return -(-share // self.block.together) * self.block.together
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.outputs // self.step)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.outputs, self.blocks, self.step
+
+
+@dataclass(frozen=True)
+class Unpacking(_Quantized):
+    """The numbers of `outputs` rows of quantised weights."""
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "unpacking", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables
+
+    @property
+    def step(self):
+        """How many blocks a chunk has."""
+        total = self.outputs * self.blocks
+        return cost.QUANTIZED.share(total, total * self.block.size)
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.outputs * self.blocks // self.step)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.outputs * self.blocks, self.step

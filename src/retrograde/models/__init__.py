@@ -1,0 +1,10 @@
+"""Language models: small networks with their weights from files, and the texts that they write."""
+
+from .config import Config
+from .decoder import Decoder
+from .model import Model, load
+from .pieces import Pieces
+from .sampling import Sampling
+from .tokens import Tokenizer
+from .weights import RandomWeights
+from .writing import Written

@@ -1,0 +1,40 @@
+"""The cache of keys and values of texts that are being written, one row for each."""
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..tensor.tensor import Tensor
+
+
+class Cache:
+    """Room for `rows` texts of at most `longest` tokens; memory is taken as far as they are written.
+
+    `lengths` says how many tokens of each are there.
+    """
+
+    def __init__(self, config, rows, longest):
+        shape = config.num_hidden_layers, rows, longest, config.num_key_value_heads, config.head_dim
+        self.keys, self.values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        self.lengths, self.longest, self._views = np.zeros(rows, np.int64), longest, {}
+
+    def views(self, first, last):
+        """(keys, values) of rows `first` to `last`, for each layer a tensor that shows the cache."""
+        if (first, last) not in self._views:
+            self._views[first, last] = tuple([[Tensor(layer[first:last]) for layer in part] for part in (self.keys, self.values)])
+        return self._views[first, last]
+
+    def write(self, row, source, keys, values, count):
+        """Append the first `count` of new keys and values, those of row `source` of them, to a row."""
+        start = int(self.lengths[row])
+        end = start + count
+        if end > self.longest:
+            raise ArgumentError(f"a text has {end} tokens, and the model was loaded for {self.longest}; see `context` of load")
+        self.keys[:, row, start:end], self.values[:, row, start:end] = keys[:, source, :count], values[:, source, :count]
+        self.lengths[row] = end
+
+    def copy(self, source, target):
+        """Let a row hold what another one does."""
+        length = int(self.lengths[source])
+        for part in (self.keys, self.values):
+            part[:, target, :length] = part[:, source, :length]
+        self.lengths[target] = length

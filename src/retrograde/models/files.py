@@ -1,0 +1,88 @@
+"""Files of models: a folder of Hugging Face's, or one GGUF file, as a network with its weights mapped from the disk."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from ..errors import CheckpointError
+from ..io.bounded import opened, parsed
+from ..io.mapped import mapped_weights
+from .config import from_gguf, from_json
+from .decoder import Decoder
+from .weights import StoredWeights
+
+_INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
+#: What tensors are called in GGUF files, by their names in Hugging Face's.
+_PARTS = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
+          "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
+          "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
+          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+_GEMMA = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+          "post_feedforward_layernorm": "post_ffw_norm"}
+_NAME = re.compile(r"(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)")
+
+
+def network_of_folder(folder, dtype=None):
+    """The network in a folder with `config.json` and safetensors."""
+    config = from_json(json_of(folder / "config.json"))
+    return _made(folder, tensors_of(folder), config, dtype)
+
+
+def network_of_gguf(path, content, dtype=None):
+    """The network of a GGUF file with what `gguf.read` found in it."""
+    config = from_gguf(content.metadata)
+    config = replace(config, is_tied="output.weight" not in content.tensors)
+    return _made(path, content.tensors, config, dtype, gguf_name(config.architecture))
+
+
+def _made(path, tensors, config, dtype, rename=lambda name: name):
+    weights = StoredWeights(path, tensors, rename, dtype)
+    network = Decoder(config, weights)
+    if config.is_tied and weights.has("lm_head.weight"):
+        weights.take("lm_head.weight")  # a copy of the table of embeddings
+    weights.check_used()
+    return network.eval()
+
+
+def tensors_of(folder):
+    """The tensors of a folder by name, from one file or from all that an index names."""
+    if not (folder / _INDEX).exists():
+        if not (folder / _WHOLE).exists() and (others := [*folder.glob("*.bin"), *folder.glob("*.pt")]):
+            raise CheckpointError(f"{folder} has weights as {others[0].name}, a pickle of PyTorch's; convert them to safetensors")
+        return mapped_weights(folder / _WHOLE)
+    places = json_of(folder / _INDEX).get("weight_map")
+    if not isinstance(places, dict) or not all([isinstance(name, str) for name in places.values()]):
+        raise CheckpointError(f"{folder / _INDEX} has no weight_map from tensors to files")
+    if outside := [name for name in places.values() if Path(name).name != name]:
+        raise CheckpointError(f"{folder / _INDEX} names the file {outside[0]!r}, which is not in its folder")
+    files = {name: mapped_weights(folder / name) for name in sorted({*places.values()})}
+    missing = [name for name, file in places.items() if name not in files[file]]
+    if missing:
+        raise CheckpointError(f"{folder / places[missing[0]]} lacks the tensor {missing[0]}, which {_INDEX} says it has")
+    return {name: files[file][name] for name, file in places.items()}
+
+
+def json_of(path):
+    """The object in a file of JSON."""
+    with opened(path) as (file, size):
+        found = parsed(path, file.read(), size)
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path} holds no object")
+    return found
+
+
+def gguf_name(architecture):
+    """A function from the name of a tensor in Hugging Face's files to that in GGUF files."""
+    parts = {**_PARTS, **_GEMMA} if architecture == "gemma3" else _PARTS
+
+    def rename(name):
+        match = _NAME.fullmatch(name)
+        if match is None or match[2] not in parts:
+            return name
+        layer = "" if match[1] is None else f"blk.{match[1]}."
+        return f"{layer}{parts[match[2]]}.{match[3]}"
+
+    return rename
+
+

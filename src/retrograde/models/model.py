@@ -1,0 +1,186 @@
+"""Model: a network with its tokenizer, from a folder or a file, that writes texts."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ArgumentError, CheckpointError
+from ..io import gguf
+from ..text.models.labels import score
+from .files import json_of, network_of_folder, network_of_gguf
+from .sampling import Sampling, log_softmax
+from .templates import laid_out
+from .tokens import tokenizer_of_file, tokenizer_of_gguf
+from .writing import Reader, Wish, write
+
+#: The longest texts that a model is loaded for unless `context` says otherwise.
+_USUAL_CONTEXT = 4096
+_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+
+
+class Model:
+    """A language model: `network` is a Module from tokens to logits, `tokenizer` makes tokens of texts.
+
+    settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`
+    template   how messages are laid out, in Jinja; None where the model has no template
+    context    how many tokens a prompt and what is written after it have at most
+    """
+
+    def __init__(self, network, tokenizer, *, settings=None, template=None, context=None):
+        self.network, self.tokenizer, self.template = network, tokenizer, template
+        self.settings = dict(settings or {})
+        longest = network.config.max_position_embeddings
+        self.context = min(longest, _USUAL_CONTEXT) if context is None else context
+        if not 2 <= self.context <= longest:
+            raise ArgumentError(f"context must be from 2 to {longest}, which the model was made for, got {context}")
+        self.reader = Reader(network, self.context)
+
+    def generate(self, prompt, *, stream=False, **options):
+        """The text that follows `prompt`, or a list of texts for a list of prompts, which are written together.
+
+        max_tokens          at most so many tokens are written, 128 unless said otherwise
+        temperature, top_k, top_p, min_p, repetition_penalty   how tokens are drawn, see `Sampling`; the likeliest one unless the
+                            model's own settings say otherwise
+        stop                texts before which writing ends
+        seed                a text is the same for the same seed; a list has one for each prompt
+        ignore_end          write on after the token that ends a text
+        stream              give an iterator over the text of one prompt, piece by piece
+
+        A text depends on its own prompt, options and seed alone, not on other prompts nor on the number of threads. A prompt may
+        also be a list of tokens.
+        """
+        if stream:
+            return self._stream(self._wishes([prompt], options))
+        is_one = _is_one(prompt)
+        found = [written.text for written in self._written(self._wishes([prompt] if is_one else prompt, options))]
+        return found[0] if is_one else found
+
+    def complete(self, prompts, **options):
+        """As `generate`, for a list of prompts: a list of `Written`, with tokens, log-probabilities and why each ended."""
+        if _is_one(prompts):
+            raise ArgumentError("complete takes a list of prompts; generate takes one")
+        return self._written([wish._replace(has_logprobs=True) for wish in self._wishes(prompts, options)])
+
+    def chat(self, messages, *, stream=False, **options):
+        """The answer to `messages`, dictionaries with `role` and `content`; options are those of `generate`."""
+        return self.generate(self.chat_tokens(messages), stream=stream, **options)
+
+    def chat_tokens(self, messages):
+        """The tokens of messages, laid out by the template of the model, up to where its answer begins."""
+        if self.template is None:
+            raise ArgumentError("this model has no chat template: it continues texts; use generate")
+        start, end = self.tokenizer.start, next(iter(self.tokenizer.ends), None)
+        text = laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
+        return self.tokenizer.encode(text, is_start=False)
+
+    def logprobs(self, prompt, labels):
+        """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together."""
+        if not labels or not all([isinstance(label, str) and label for label in labels]):
+            raise ArgumentError(f"labels are texts that are not empty, got {labels!r:.80}")
+        if not isinstance(prompt, str):
+            raise ArgumentError("logprobs needs a prompt that is a text: a label may share a token with its end")
+        wholes = [self.tokenizer.encode(prompt + label) for label in labels]
+        cache, read = self.reader.cache(1), []
+
+        def next_logprobs(tokens, wanted):
+            # What is read already is read on from where the two part; one token at least is read anew, for its logits.
+            same = next((i for i, (a, b) in enumerate(zip(read, tokens, strict=False)) if a != b), min(len(read), len(tokens)))
+            cache.lengths[0] = start = min(same, len(tokens) - 1)
+            found = log_softmax(self.reader.read(cache, 0, list(tokens[start:])))
+            read[:] = tokens
+            return {token: float(found[token]) for token in wanted}
+
+        return score(self.tokenizer.encode(prompt), wholes, next_logprobs)
+
+    def choose(self, prompt, labels):
+        """The likeliest of `labels` after `prompt`."""
+        return labels[int(np.argmax(self.logprobs(prompt, labels)))]
+
+    def _written(self, wishes):
+        found = {number: written for number, _, written in write(self.reader, self.tokenizer, wishes) if written is not None}
+        return [found[number] for number in range(len(wishes))]
+
+    def _stream(self, wishes):
+        for _, piece, _ in write(self.reader, self.tokenizer, wishes):
+            if piece:
+                yield piece
+
+    def _wishes(self, prompts, options):
+        known = {"max_tokens", "stop", "seed", "ignore_end", *_SETTINGS}
+        if strange := sorted(options.keys() - known):
+            raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
+        given = {name: value for name, value in {**self.settings, **options}.items() if name in _SETTINGS and value is not None}
+        sampling, count = Sampling(**given), options.get("max_tokens", 128)
+        if type(count) is not int or count < 0:
+            raise ArgumentError(f"max_tokens must be an integer of at least 0, got {count!r}")
+        stop = options.get("stop") or ()
+        stop = (stop,) if isinstance(stop, str) else tuple(stop)
+        if not all([isinstance(text, str) and text for text in stop]):
+            raise ArgumentError(f"stop must be texts that are not empty, got {stop!r}")
+        seeds = options.get("seed", 0)
+        seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(prompts)
+        if len(seeds) != len(prompts):
+            raise ArgumentError(f"there are {len(prompts)} prompts and {len(seeds)} seeds; give one for all, or one for each")
+        ends = frozenset() if options.get("ignore_end") else frozenset(self.tokenizer.ends)
+        return [Wish(self._tokens(prompt), count, sampling, stop, ends, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+
+    def _tokens(self, prompt):
+        if isinstance(prompt, str):
+            return self.tokenizer.encode(prompt)
+        tokens, size = list(prompt), self.network.config.vocab_size
+        if not all([type(token) is int and 0 <= token < size for token in tokens]):
+            raise ArgumentError(f"a prompt is a text, or a list of tokens from 0 to {size - 1}, got {prompt!r:.80}")
+        return tokens
+
+
+def _is_one(prompt):
+    """Whether a prompt is a single one: a text, or a list of tokens."""
+    return isinstance(prompt, str) or (len(prompt) > 0 and all([isinstance(part, int) for part in prompt]))
+
+
+def load(path, *, dtype=None, context=None):
+    """The language model in a folder of Hugging Face's, or in a GGUF file, with its weights mapped from the disk.
+
+    Weights stay as they are in the file, those of 16 bits or less as quantised layers; with `dtype`, such as "float32", they are
+    copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
+    model was made for less.
+
+    Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
+    """
+    path = Path(path)
+    return (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)
+
+
+def _of_gguf(path, dtype, context):
+    content = gguf.read(path)
+    network = network_of_gguf(path, content, dtype)
+    tokenizer = tokenizer_of_gguf(content.metadata, network.config.end_tokens)
+    return Model(network, tokenizer, template=content.metadata.get("tokenizer.chat_template"), context=context)
+
+
+def _of_folder(path, dtype, context):
+    network = network_of_folder(path, dtype)
+    config, written = network.config, _optional(path / "generation_config.json")
+    ends = written.get("eos_token_id", config.end_tokens)
+    ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
+    tokenizer = tokenizer_of_file(path / "tokenizer.json", config.start_token, ends)
+    settings = {name: written[name] for name in _SETTINGS if written.get(name) is not None} if written.get("do_sample") else {}
+    if written.get("do_sample"):
+        settings.setdefault("temperature", 1.0)
+    return Model(network, tokenizer, settings=settings, template=_template(path), context=context)
+
+
+def _optional(path):
+    return json_of(path) if path.exists() else {}
+
+
+def _template(path):
+    """The chat template of a folder: a file of its own, or a part of that of the tokenizer."""
+    if (path / "chat_template.jinja").exists():
+        return (path / "chat_template.jinja").read_text(encoding="utf-8")
+    found = _optional(path / "tokenizer_config.json").get("chat_template")
+    if isinstance(found, list):
+        found = next((part.get("template") for part in found if part.get("name") == "default"), None)
+    if found is not None and not isinstance(found, str):
+        raise CheckpointError(f"{path / 'tokenizer_config.json'} has a chat template that is no text")
+    return found

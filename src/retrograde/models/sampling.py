@@ -1,0 +1,88 @@
+"""Sampling: which token comes next, by the logits of all."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn, each step on what the one before it has left.
+
+    repetition_penalty  logits of tokens that were there are divided by it, or multiplied where they are negative
+    temperature         logits are divided by it; 0 takes the likeliest token
+    top_k               so many of the likeliest tokens are left, all with 0
+    top_p               the likeliest tokens that together have this chance are left
+    min_p               tokens with at least this part of the chance of the likeliest are left
+    """
+
+    temperature: float = 0.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+
+    def __post_init__(self):
+        checks = (("temperature", 0 <= self.temperature < float("inf"), "a number of at least 0"),
+                  ("top_k", isinstance(self.top_k, int) and self.top_k >= 0, "an integer of at least 0"),
+                  ("top_p", 0 < self.top_p <= 1, "between 0 and 1, 1 included"), ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),
+                  ("repetition_penalty", 0 < self.repetition_penalty < float("inf"), "a positive number"))
+        for name, is_right, what in checks:
+            if not is_right:
+                raise ArgumentError(f"{name} must be {what}, got {getattr(self, name)!r}")
+
+    def chosen(self, logits, seen, rng):
+        """The token that comes next, by its `logits`; `seen` are the tokens before it, and `rng` draws."""
+        logits = self._penalised(logits, seen)
+        if self.temperature == 0:
+            return int(logits.argmax())
+        tokens, chances = self._left(logits.astype(np.float64) / self.temperature)
+        bounds = np.cumsum(chances)
+        place = np.searchsorted(bounds, rng.random() * bounds[-1], side="right")
+        return int(tokens[min(place, len(tokens) - 1)])
+
+    def _penalised(self, logits, seen):
+        if self.repetition_penalty == 1 or not len(seen):
+            return logits
+        logits, places = logits.copy(), np.unique(seen)
+        found = logits[places]
+        logits[places] = np.where(found > 0, found / self.repetition_penalty, found * self.repetition_penalty)
+        return logits
+
+    def _left(self, scores):
+        """(tokens that are left, their chances)."""
+        tokens = None
+        if 0 < self.top_k < len(scores):
+            # Of equal ones those with the lower numbers: what partition leaves of them is no order.
+            least = np.partition(scores, -self.top_k)[-self.top_k]
+            above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+            tokens = np.sort(np.concatenate([above, equal[: self.top_k - len(above)]]))
+            scores = scores[tokens]
+        chances = np.exp(scores - scores.max())
+        chances /= chances.sum()
+        if self.top_p < 1:
+            order = np.argsort(-chances, kind="stable")
+            # The one that passes the bound is left too.
+            count = int(np.searchsorted(np.cumsum(chances[order]), self.top_p)) + 1
+            kept = np.sort(order[:count])
+            tokens, chances = kept if tokens is None else tokens[kept], chances[kept]
+        if self.min_p > 0:
+            kept = np.flatnonzero(chances >= self.min_p * chances.max())
+            tokens, chances = kept if tokens is None else tokens[kept], chances[kept]
+        return np.arange(len(chances)) if tokens is None else tokens, chances
+
+
+def log_softmax(logits):
+    """Log-probabilities, float64, of logits along the last axis."""
+    wide = logits.astype(np.float64)
+    wide -= wide.max(-1, keepdims=True)
+    return wide - np.log(np.exp(wide).sum(-1, keepdims=True))
+
+
+def generator(seed):
+    """What draws for one text: by its seed alone, whatever texts are beside it."""
+    if type(seed) is not int or not 0 <= seed < 2**64:
+        raise ArgumentError(f"a seed is an integer from 0 to 2**64 - 1, got {seed!r}")
+    return np.random.Generator(np.random.Philox(key=seed))

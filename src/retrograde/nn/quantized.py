@@ -1,0 +1,114 @@
+"""Layers whose weights are quantised: small integers in blocks, each with its scale."""
+
+from ..errors import ArgumentError, ShapeError
+from ..ops._quantizing import FORMATS, packed
+from ..ops.gathering import take
+from ..ops.quantized import dequantize, quantized_linear
+from ..tensor.creation import asarray
+from .linear import Linear
+from .module import Module
+from .parameter import Buffer, Parameter
+
+#: Short names of formats.
+NAMES = {"int8": "Q8_0", "q4": "Q4_1", "q5": "Q5_1"}
+
+
+class QuantizedLinear(Module):
+    """`x @ weight.T + bias` by quantised weights: `blocks` is (out_features, bytes), in the format called `format`.
+
+    The weights are not learned; gradients go to `x` and to the bias. Make one of a layer by `QuantizedLinear.of(layer, "int8")`.
+
+    >>> layer = rg.nn.QuantizedLinear.of(rg.nn.Linear(64, 3), "int8")
+    >>> layer(rg.ones(5, 64)).shape, layer.blocks.shape
+    ((5, 3), (3, 68))
+    """
+
+    def __init__(self, blocks, format, bias=None):
+        super().__init__()
+        self.format = format
+        self.blocks = Buffer(blocks)
+        self.bias = bias if bias is None or isinstance(bias, Parameter) else Parameter(bias)
+        self.out_features, self.in_features = dequantize_shape(self.blocks, format)
+
+    @classmethod
+    def of(cls, layer, format="int8"):
+        """A layer with the weights of a Linear, quantised, and with its bias."""
+        name = format_name(format)
+        return cls(asarray(packed(layer.weight.detach().numpy(), name)), name, layer.bias)
+
+    def forward(self, input):
+        found = quantized_linear(input, self.blocks, self.format)
+        return found if self.bias is None else found + self.bias
+
+    def extra_repr(self):
+        return (f"in_features={self.in_features}, out_features={self.out_features}, format={self.format}, "
+                f"bias={self.bias is not None}")
+
+
+class QuantizedEmbedding(Module):
+    """Rows of a table of quantised numbers, chosen by integers; `blocks` is (num_embeddings, bytes).
+
+    >>> table = rg.nn.QuantizedEmbedding.of(rg.nn.Embedding(10, 32), "int8")
+    >>> table(rg.tensor([1, 2])).shape
+    (2, 32)
+    """
+
+    def __init__(self, blocks, format):
+        super().__init__()
+        self.format = format
+        self.blocks = Buffer(blocks)
+        self.num_embeddings, self.embedding_dim = dequantize_shape(self.blocks, format)
+
+    @classmethod
+    def of(cls, layer, format="int8"):
+        """A table with the numbers of an Embedding, quantised."""
+        name = format_name(format)
+        return cls(asarray(packed(layer.weight.detach().numpy(), name)), name)
+
+    def forward(self, input):
+        return dequantize(take(self.blocks, input, 0), self.format)
+
+    def extra_repr(self):
+        return f"{self.num_embeddings}, {self.embedding_dim}, format={self.format}"
+
+
+def quantize(model, format="int8", skip=()):
+    """Replace each Linear of `model` by a QuantizedLinear with the same weights in a format; returns `model`.
+
+    `format` is "int8", "q4", "q5", or one of GGUF's names: "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16". Layers whose name
+    is in `skip`, and those whose rows are no whole blocks, stay as they are; at least one must be left. A Linear that is `model`
+    itself is returned as another layer.
+
+    >>> model = rg.quantize(rg.nn.Sequential(rg.nn.Linear(64, 32), rg.nn.ReLU(), rg.nn.Linear(32, 2)), "q4")
+    >>> model[0]
+    QuantizedLinear(in_features=64, out_features=32, format=Q4_1, bias=True)
+    """
+    name = format_name(format)
+    if isinstance(model, Linear):
+        return QuantizedLinear.of(model, name)
+    found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
+             if isinstance(layer, Linear) and path not in skip and layer.in_features % FORMATS[name].size == 0]
+    if not found:
+        raise ShapeError(f"quantize found no Linear with rows of a multiple of {FORMATS[name].size}, as {name} needs")
+    # A layer that stands in several places is one layer afterwards too.
+    made = {}
+    for path, layer in found:
+        if id(layer) not in made:
+            made[id(layer)] = QuantizedLinear.of(layer, name)
+        model.set_submodule(path, made[id(layer)])
+    return model
+
+
+def format_name(format):
+    """The name of a format by its name or its short name."""
+    name = NAMES.get(format, format)
+    if name not in FORMATS:
+        raise ArgumentError(f"a format is one of {', '.join([*NAMES, *FORMATS])}, got {format!r}")
+    return name
+
+
+def dequantize_shape(blocks, format):
+    """(rows, numbers in each) of blocks."""
+    if blocks.ndim != 2:
+        raise ShapeError(f"blocks of a layer are (outputs, bytes), got {blocks.shape}")
+    return blocks.shape[0], FORMATS[format_name(format)].row_weights(blocks.shape[1])

@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+import reference
+
+import retrograde as rg
+from retrograde.models import Decoder
+from retrograde.models.config import Config, from_gguf, from_json
+from retrograde.models.rotary import Rotary
+from retrograde.models.writing import Reader
+
+TEXT = np.random.default_rng(0).integers(0, 64, 11)
+
+
+@pytest.mark.parametrize("kind", reference.KINDS)
+def test_logits_are_those_of_the_reference(kind):
+    network = reference.network_of(kind)
+    np.testing.assert_allclose(network(rg.tensor([TEXT]))[0].detach(), reference.logits_of(network, TEXT), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["llama", "gemma3"])
+def test_a_text_that_is_read_in_pieces_has_the_logits_of_the_whole(kind):
+    network = reference.network_of(kind)
+    expected = reference.logits_of(network, TEXT)
+    reader = Reader(network, 64)
+    cache = reader.cache(1)
+    np.testing.assert_allclose(reader.read(cache, 0, TEXT[:5]), expected[4], rtol=1e-4, atol=1e-4)
+    for place, token in enumerate(TEXT[5:], 5):
+        np.testing.assert_allclose(reader.read(cache, 0, [token]), expected[place], rtol=1e-4, atol=1e-4)
+
+
+def test_a_compiled_training_step_learns_a_text():
+    rg.manual_seed(0)
+    network = reference.network_of("llama").train()
+    optimizer = rg.optim.Adam(network.parameters(), 1e-2)
+    tokens = rg.tensor([TEXT])
+
+    @rg.jit
+    def step():
+        optimizer.zero_grad()
+        loss = rg.nn.functional.cross_entropy(network(tokens[:, :-1])[0], tokens[0, 1:])
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = [float(step()) for _ in range(20)]
+    assert losses[-1] < 0.2 * losses[0]
+
+
+def test_gradients_reach_the_embeddings_of_a_prompt_through_quantised_layers():
+    network = rg.quantize(reference.network_of("llama"), "int8", skip=("lm_head",))
+    vectors = rg.tensor(np.asarray(network.embedded(rg.tensor([TEXT])).detach()), requires_grad=True)
+    loss = lambda vectors: network.logits(vectors)[0, -1, 3]
+    loss(vectors).backward()
+    change = np.random.default_rng(1).standard_normal(vectors.shape).astype(np.float32) * 1e-2
+    with rg.no_grad():
+        slope = (float(loss(vectors + change)) - float(loss(vectors - change))) / 2
+    assert slope == pytest.approx(float((vectors.grad * change).sum()), rel=2e-2)
+
+
+def test_quantised_networks_are_near_and_tied_tables_are_one():
+    network = reference.network_of("qwen2")
+    assert network.lm_head.weight is network.model.embed_tokens.weight
+    before = network(rg.tensor([TEXT])).detach().numpy()
+    after = rg.quantize(network, "int8")(rg.tensor([TEXT])).detach().numpy()
+    assert 0 < np.abs(after - before).max() < 0.05 * np.abs(before).max()
+
+
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"num_key_value_heads": 3}, "multiple"), ({"head_dim": 7}, "even"), ({"vocab_size": 0}, "vocab_size"), ({"windows": (3,)}, "2 layers")])
+def test_sizes_that_make_no_model_are_refused(changes, message):
+    with pytest.raises(rg.errors.CheckpointError, match=message):
+        reference.config_of(**changes)
+
+
+def test_a_text_without_a_batch_is_refused():
+    with pytest.raises(rg.errors.ArgumentError, match="batch, length"):
+        reference.network_of()(rg.tensor(TEXT))
+
+
+JSON = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "max_position_embeddings": 64}
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"model_type": "mamba"}, "knows gemma3_text, llama"), ({"hidden_act": "swoosh"}, "swoosh"),
+    ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping")])
+def test_a_config_that_is_not_understood_is_refused(change, message):
+    with pytest.raises(rg.errors.CheckpointError, match=message):
+        from_json({**JSON, **change})
+
+
+def test_a_config_without_a_size_says_which():
+    with pytest.raises(rg.errors.CheckpointError, match="lacks hidden_size"):
+        from_json({name: value for name, value in JSON.items() if name != "hidden_size"})
+    with pytest.raises(rg.errors.CheckpointError, match=r"lacks llama\.attention\.head_count"):
+        from_gguf({"general.architecture": "llama"})
+    with pytest.raises(rg.errors.CheckpointError, match="knows gemma3, llama"):
+        from_gguf({"general.architecture": "rwkv"})
+
+
+def test_a_scaling_of_angles_that_is_not_known_is_refused():
+    with pytest.raises(rg.errors.CheckpointError, match="linear, llama3, yarn"):
+        Decoder(reference.config_of(rope_scaling={"rope_type": "dynamic", "factor": 2.0}), reference.Spread())
+
+
+def test_long_waves_are_stretched_by_the_factor_and_short_ones_are_not():
+    scaling = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}
+    plain, stretched = (Rotary(64, 1e4, s).frequencies for s in (None, scaling))
+    np.testing.assert_array_equal(plain[:3], stretched[:3])
+    np.testing.assert_allclose(plain[-10:] / stretched[-10:], 8)
+    assert isinstance(reference.config_of(), Config)

@@ -1,0 +1,116 @@
+import itertools
+import json
+
+import numpy as np
+import pytest
+import reference
+
+import retrograde as rg
+from retrograde.models.pieces import Pieces
+from retrograde.models.templates import laid_out
+from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file, tokenizer_of_gguf
+
+MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "oh"}, {"role": "user", "content": "the"}]
+TEMPLATE = ("{% for message in messages %}<|{{ message.role }}|>{{ message['content'] | trim }}{{ eos_token }}\n{% endfor %}"
+            "{% if add_generation_prompt %}<|assistant|>{% endif %}")
+
+
+def joined_slowly(pieces, text):
+    """The tokens of a text: of all neighbours those are joined whose union has the greatest score, the first of equal ones."""
+    parts = list(text.replace(" ", "▁"))
+    while True:
+        pairs = [(-pieces.scores[pieces.numbers[a + b]], i) for i, (a, b) in enumerate(itertools.pairwise(parts)) if a + b in pieces.numbers]
+        if not pairs:
+            return [pieces.numbers.get(part, pieces.unknown) for part in parts]
+        i = min(pairs)[1]
+        parts[i : i + 2] = [parts[i] + parts[i + 1]]
+
+
+def test_pieces_are_joined_in_the_order_of_their_scores():
+    rng = np.random.default_rng(0)
+    words = sorted({"".join(rng.choice(list("ab▁"), rng.integers(2, 6))) for _ in range(60)})
+    tokens = ["?", *"ab▁", *words]
+    pieces = Pieces(tokens, rng.integers(-9, 0, len(tokens)).astype(float), np.ones(len(tokens), int), adds_space=False, unknown=0)
+    for _ in range(200):
+        text = "".join(rng.choice(list("ab "), rng.integers(0, 30)))
+        assert pieces.encode(text) == joined_slowly(pieces, text)
+        assert pieces.decode(pieces.encode(text)) == text
+
+
+def test_special_tokens_are_read_by_their_names_and_left_out_of_texts():
+    tokenizer = reference.tokenizer()
+    found = tokenizer.encode("the</s>in")
+    number = reference.TOKENS.index
+    assert found == [1, number("▁the"), 2, number("▁"), number("in")]
+    assert tokenizer.decode(found) == " the in"
+    assert tokenizer.encode("the", is_start=False) == [number("▁the")]
+    assert [tokenizer.name_of(token) for token in (1, 2, None)] == ["<s>", "</s>", ""]
+
+
+def test_letters_that_are_no_tokens_are_written_as_bytes():
+    pieces = Pieces(["?", *[f"<0x{i:02X}>" for i in range(256)], "a"], np.zeros(258), [2, *[6] * 256, 1], adds_space=False, unknown=0)
+    tokens = pieces.encode("aé😀")
+    assert tokens == [257, 1 + 0xC3, 1 + 0xA9, 1 + 0xF0, 1 + 0x9F, 1 + 0x98, 1 + 0x80]
+    assert pieces.decode(tokens) == "aé😀"
+    growing = Growing(Tokenizer(pieces))
+    assert [growing.add(token) for token in tokens] == ["a", "", "é", "", "", "", "😀"]
+    assert [growing.add(tokens[3]), growing.rest()] == ["", "\ufffd"]
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"tokenizer.ggml.model": "bert"}, "knows llama, gpt2"), ({"tokenizer.ggml.tokens": None}, "lacks tokenizer.ggml.tokens"),
+    ({"tokenizer.ggml.scores": None}, "scores"), ({"tokenizer.ggml.scores": np.zeros(3, np.float32)}, "3 scores")])
+def test_a_vocabulary_that_is_not_right_is_refused(change, message):
+    metadata = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": reference.TOKENS, "tokenizer.ggml.scores": reference.SCORES,
+                "tokenizer.ggml.token_type": reference.TOKEN_KINDS, **change}
+    with pytest.raises(rg.errors.CheckpointError, match=message):
+        tokenizer_of_gguf({name: value for name, value in metadata.items() if value is not None}, ())
+
+
+def test_pairs_of_bytes_are_those_of_the_library(tmp_path):
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    trained = library.Tokenizer(library.models.BPE())
+    trained.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trained.decoder = library.decoders.ByteLevel()
+    trained.train_from_iterator(["the cat in the hat", "that is 12 ünïcödé words"] * 5,
+                                library.trainers.BpeTrainer(vocab_size=330, special_tokens=["<end>"], show_progress=False,
+                                                            initial_alphabet=library.pre_tokenizers.ByteLevel.alphabet()))
+    facts = json.loads(trained.to_str())["model"]
+    names = sorted(facts["vocab"], key=facts["vocab"].get)
+    ours = tokenizer_of_gguf({"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": names,
+                              "tokenizer.ggml.merges": [" ".join(pair) for pair in facts["merges"]],
+                              "tokenizer.ggml.token_type": np.array([3] + [1] * (len(names) - 1))}, (0,))
+    trained.save(str(tmp_path / "tokenizer.json"))
+    whole = tokenizer_of_file(tmp_path / "tokenizer.json", None, (0,))
+    for text in ("the cat", " that  is\n\n ünï 😀", "the<end>hat", ""):
+        assert ours.encode(text) == whole.encode(text) == trained.encode(text).ids
+        assert ours.decode(ours.encode(text)) == text.replace("<end>", "")
+    with pytest.raises(rg.errors.CheckpointError, match="splits texts as 'odd'"):
+        tokenizer_of_gguf({"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "odd", "tokenizer.ggml.tokens": [],
+                           "tokenizer.ggml.token_type": []}, ())
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(rg.errors.CheckpointError, match="no tokenizer"):
+        tokenizer_of_file(tmp_path / "tokenizer.json", None, ())
+
+
+def test_messages_are_laid_out_by_the_template():
+    pytest.importorskip("jinja2", reason="comes with the extra `models`")
+    assert laid_out(TEMPLATE, MESSAGES, end="$") == "<|user|>hi$\n<|assistant|>oh$\n<|user|>the$\n<|assistant|>"
+    model = rg.models.Model(reference.network_of(), reference.tokenizer(), template="{{ bos_token }}{{ messages[0].content }}", context=48)
+    assert model.chat_tokens([{"role": "user", "content": "the"}]) == model.tokenizer.encode("the")
+
+
+@pytest.mark.parametrize(("template", "message"), [
+    ("{{ raise_exception('roles must alternate') }}", "refuses.*alternate"), ("{% for %}", "cannot lay out"),
+    ("{{ messages.__class__.__mro__ }}", "cannot lay out"), ("{{ ''.__class__.__base__.__subclasses__() }}", "cannot lay out"),
+    ("{% for i in range(100000) %}{{ 'x' * 1000 }}{% endfor %}", "more than|cannot lay out")])
+def test_a_template_reads_messages_and_nothing_else(template, message):
+    pytest.importorskip("jinja2", reason="comes with the extra `models`")
+    with pytest.raises(rg.errors.RetrogradeError, match=message):
+        laid_out(template, MESSAGES)
+
+
+@pytest.mark.parametrize("messages", [["hi"], [{"role": "user"}]])
+def test_messages_without_a_role_or_a_content_are_refused(messages):
+    with pytest.raises(rg.errors.ArgumentError, match="role and content"):
+        laid_out(TEMPLATE, messages)
