@@ -29,7 +29,7 @@ read: `rg.onnx.load` raises an UnsupportedOnnxError that names them.
 WRITTEN = """
 ## Written
 
-These ops are written as operators of versions {oldest} to {newest}. All other ops are written as what they are made of, if that comes
+These ops are written as operators of versions {oldest} to {newest}. All others are written as what they are made of, if that comes
 down to these, as losses, norms and most layers do; if not, `rg.onnx.export` raises an UnsupportedOnnxError that names the op. Loops
 (`rg.scan`, `rg.fori_loop`, `rg.while_loop`) and branches (`rg.cond`) are `Loop`.
 

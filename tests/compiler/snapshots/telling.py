@@ -25,8 +25,8 @@ from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.core.value import Value
 from retrograde.ops._arrays import arrays
-from retrograde.transforms.loop_tracing import traced_scan
 from retrograde.tensor.shown import shown
+from retrograde.transforms.loop_tracing import traced_scan
 
 #: The names of units, which stand for all that they depend on, also the version of the package.
 _NAME = re.compile(r"retrograde_[0-9a-f]{32}")
