@@ -15,7 +15,7 @@ class Algebra(ABC):
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
     boxed   the dtype of data that holds values, one by one; None if there is none
-    constants   types of arguments that no kernel takes for an operand, and nobody for a container of values
+    constants   types of arguments that have no graph, beside numbers of Python's and `native` data
     narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 

@@ -244,12 +244,12 @@ _PLAIN = frozenset([int, float, bool, str, slice, type, type(None), type(...)])
 
 def _plain_test(algebra):
     """What says of an argument whether it has no graph, as can be told at a glance."""
-    constants = algebra.constants
+    constants, native = algebra.constants, algebra.native
 
     def is_plain(argument):
         kind = argument.__class__
         if kind in NESTED:
-            return _PLAIN.issuperset(map(type, argument)) or all(map(is_plain, argument))
+            return _PLAIN.issuperset(map(type, argument)) or all([a.__class__ is native or is_plain(a) for a in argument])
         return kind in _PLAIN or isinstance(argument, constants)
 
     return is_plain

@@ -5,7 +5,7 @@ import numpy as np
 from ..shapes import one_axis
 from ._families import movement, search
 from ._samples import call, distinct, of
-from ._sorting import in_order, order_of, order_of_short
+from ._sorting import in_order, order_along
 from .gathering import add_along_axis
 from .movements import reshape
 
@@ -20,10 +20,9 @@ def argsort(x, /, axis=-1, descending=False, stable=True):
     `stable` keeps equal elements in their order; without it they may be exchanged, if that is faster.
     """
     x, axis = _line(x, axis)
-    if descending and stable and (found := order_of_short(x, axis, "order_descending")) is not None:
-        return found
-    order = order_of if stable else np.argsort
-    return np.flip(np.shape(x)[axis] - 1 - order(np.flip(x, axis), axis), axis) if descending else order(x, axis)
+    if stable:
+        return order_along(x, axis, descending)
+    return np.flip(np.shape(x)[axis] - 1 - np.argsort(np.flip(x, axis), axis), axis) if descending else np.argsort(x, axis)
 
 
 def _line(x, axis):
