@@ -158,7 +158,8 @@ def mixed(op):
             data = algebra.wrap(data)
         if data.dtype is boxed:
             return unboxed(op, args)
-        if narrow is not None and not keeps_dtype:
+        # Nothing has been widened if the result is of the type of the first operand.
+        if narrow is not None and not keeps_dtype and data.dtype is not getattr(operands[0], "dtype", None):
             data = algebra.settled(data, operands)
         record = None
         if has_parents and algebra.is_differentiable(data):
@@ -216,7 +217,7 @@ def joined(op):
             data = algebra.wrap(data)
         if data.dtype is boxed:
             return unboxed(op, args)
-        if narrow is not None:
+        if narrow is not None and data.dtype is not arrays[0].dtype:
             data = algebra.settled(data, arrays)
         value = _new(kind or kind_of(algebra, sequence))
         value.raw, value.record = data, None
