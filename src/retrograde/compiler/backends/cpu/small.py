@@ -32,5 +32,5 @@ def _address(name, dtype):
 
 def _write(module, symbol, name, dtype):
     """Write a kernel. What does is loaded when something must be compiled."""
-    files = [import_module(f"{__package__}.codegen.eager.{name}") for name in ("small_kernels", "small_layers")]
+    files = [import_module(f"{__package__}.codegen.eager.{name}") for name in ("small_kernels", "small_layers", "small_attention")]
     next(file.WRITERS[name] for file in files if name in file.WRITERS)(module, symbol, dtype.name)
