@@ -155,6 +155,8 @@ def _reshaped(x, shape):
 def _channels_shape(x, weight, bias, *_):
     check_floats(x)
     check_channels(x, weight=weight, bias=bias)
+    if len(x.shape) < 2:
+        raise ShapeError(f"(batch, channels, ...) are needed, got shape {tuple(x.shape)}")
     return tuple(x.shape)
 
 
