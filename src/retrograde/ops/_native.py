@@ -228,8 +228,8 @@ class _Small:
         self._fewest, self._most, self._known, self._source = fewest, most, {}, None
 
     def __call__(self, name, sizes, arrays, results):
-        """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`, which say how many elements each of
-        `arrays` and `results` has; the first array says the type. What is not in row-major order is refused, or no array.
+        """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`, which say how many elements each
+        of `arrays` and `results` has; the first array says the type. What is not in row-major order is refused, or no array.
         """
         # Kernels refuse what is no array: of all but the first, which must have a dtype, nothing is asked here.
         x = arrays[0]

@@ -43,6 +43,9 @@ def sort(x, /, axis=-1, descending=False, stable=True):  # noqa: ARG001 - withou
 
 
 def _sort_rule(g, x, axis, descending):
+    if axis is not None and x.__class__ is np.ndarray and x.ndim:
+        axis = one_axis(axis, x.ndim)
+        return add_along_axis(g, x.shape, order_along(x, axis, descending), axis)
     return reshape(add_along_axis(g, g.shape, argsort(x, axis, descending), 0 if axis is None else axis), x.shape)
 
 

@@ -7,8 +7,8 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .elements import operation_key
 
-#: Where something has one number: for each element, for each row, for each place in a row, or for each piece of a row that stands at
-#: the same place among the rows of a group, as a channel does.
+#: Where something has one number: for each element, for each row, for each place in a row, or for each channel, that is for pieces
+#: of rows that stand at one place of their groups.
 FULL, ROW, PLACE, CHANNEL = "full", "row", "place", "channel"
 
 

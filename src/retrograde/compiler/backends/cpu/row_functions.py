@@ -16,7 +16,7 @@ from ...index.rows import CHANNEL, FULL, PLACE, ROW, Call, Fold, Leaf, RowGraph,
 from ...passes.lower import lower
 from ...trace.outcome import outcome_of
 
-#: Groups of rows, rows in each, pieces of a row and their length in the two traces: primes, so that nothing is one of them by chance.
+#: Groups of rows, rows in each, pieces of a row and their length in both traces: primes, so that nothing is one of them by chance.
 _SIZES = FIRST_SIZES, _ = (1, 1009, 1, 2003), (1, 1013, 1, 2011)
 _GROUPED_SIZES = FIRST_GROUPED_SIZES, _ = (1009, 1019, 1031, 2003), (1013, 1021, 1033, 2011)
 #: Ops that show the same numbers in another shape.

@@ -14,8 +14,8 @@ _addresses: dict = {}
 
 
 def small(name, dtype, sizes, count):
-    """The kernel called `name`, for `sizes`, integers, as a function of `count` arrays, those that it reads, of which the first is of
-    `dtype`, and after them those that it writes. It returns the last one once all are written; arrays that are not in row-major
+    """The kernel called `name`, for `sizes`, integers, as a function of `count` arrays: those that it reads, the first of which is
+    of `dtype`, and then those that it writes. It returns the last one once all are written; arrays that are not in row-major
     order, and what is no array, it refuses. Shapes and types are up to the caller. None where there is no such thing.
     """
     return fast_calls.by_rows(_address(name, dtype), count, sizes) if dtype in _FLOATS else None

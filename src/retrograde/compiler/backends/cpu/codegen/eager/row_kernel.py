@@ -1,8 +1,8 @@
 """Kernels of functions of rows, `i64(pointers, sizes)`, which return 1: see `row_functions`.
 
 A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin `row_step` apart. The reductions of a row end a
-pass over it; what the next pass needs by element is computed anew. Where `groups` rows belong together, as the groups of channels of
-an image do, each of their pieces is a channel.
+pass over it; what the next pass needs by element is computed anew. Where `groups` rows belong together, as groups of channels of an
+image do, each of their pieces is a channel.
 """
 
 from .....index.elements import IDENTITIES, REDUCTIONS, start_of

@@ -103,7 +103,8 @@ class _Queries(Kernel):
             return found if mask is None else k.where(mask, found, 0.0)
 
         total = self.folded(seen, k.add, 0.0, power)
-        self.along(seen, lambda place, mask: self.put(k.divide(self.vector_at(self.room, place, mask), total), self.room, place, mask))
+        share = lambda place, mask: k.divide(self.vector_at(self.room, place, mask), total)
+        self.along(seen, lambda place, mask: self.put(share(place, mask), self.room, place, mask))
 
 
 _POINTERS = ("q", "k_", "v", "scale")
