@@ -15,6 +15,7 @@ class Algebra(ABC):
     kind    the subclass of Value that ops of this algebra return
     native  the type of data that needs no `wrap`
     boxed   the dtype of data that holds values, one by one; None if there is none
+    constants   types of arguments that have no graph, beside numbers of Python's and `native` data
     narrow  a dtype that results must be brought back to, since the library beneath widens it; None if there is none
     """
 
@@ -24,6 +25,7 @@ class Algebra(ABC):
     native: Any = None
     narrow: Any = None
     boxed: Any = None
+    constants: tuple = ()
 
     @abstractmethod
     def wrap(self, data):

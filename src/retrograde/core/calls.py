@@ -1,36 +1,24 @@
 """Calls: the function that users call for an op.
 
-`unary`, `binary` and `single` are `dispatch.apply` for the commonest signatures, with everything that does not concern
-them left out: what they save is most of the cost of a small op.
+`unary` and `binary` are `dispatch.apply` for the commonest signatures, with everything that does not concern them left out: what
+they save is most of the cost of a small op. `with_parameters` has the same for ops that take more than operands.
 """
 
 import operator
 
-from .dispatch import (
-    apply,
-    binder,
-    check_parameters,
-    fitted,
-    gathered,
-    kind_of,
-    misspelt,
-    plain,
-    redirected_or_raised,
-    remember_view,
-    several,
-    unboxed,
-)
-from .explain import NESTED, explained
+from .dispatch import apply, fitted, redirected_or_raised, unboxed
+from .explain import NESTED
 from .mode import SILENT, current
 from .value import Record, Value, tick
+from .with_parameters import general, joined, mixed, single
 
 
 def dispatcher(op):
     """The function that runs `op` on whatever it is called with."""
-    if op.is_variadic or op.is_foreign or op.has_effect:
+    if op.is_foreign or op.has_effect or not op.algebra.has_shapes:  # whose kernels take far longer than any dispatch
         return general(op)
-    if not op.algebra.has_shapes:
-        return general(op)  # its kernels take far longer than any dispatch
+    if op.is_variadic:
+        return joined(op)
     # The commonest signatures: their arguments are by position alone, so that nothing need be bound by name.
     takes_operands_only = len(op.arguments) == len(op.operands) and not op.defaults and not (op.is_composite or op.is_multiple)
     if takes_operands_only and not op.makes_views and len(op.operands) <= 2:
@@ -184,165 +172,6 @@ class _Kinds(dict):
 NOTHING, CROSSED = "nothing", "crossed"
 _EMPTY, _SINGLE, _EMPTIES = (), ((),), ((), ())
 _new = object.__new__
-
-
-def single(op):
-    """Dispatch of an op of one operand and parameters, which may be arrays that it is broadcast with."""
-    kernel, algebra, native = op.large or op.kernel, op.algebra, op.algebra.native
-    narrow, broadcasts = None if "dtype" in op.arguments else algebra.narrow, op.broadcasts
-    bind = None
-
-    def call(*args, **kwargs):
-        nonlocal bind
-        if bind is None:
-            bind = binder(op)
-        try:
-            args = bind(*args, **kwargs)
-        except TypeError as error:
-            raise misspelt(op, kwargs) or error from None
-        x, packs, mode = args[0], op.packs, current()
-        # Rules call ops on the arrays of a walk far more often than users do.
-        if x.__class__ is native and (mode is None or mode.tracer is None) and all(
-                [a.__class__ in _PLAIN or a.__class__ is native or _is_plain(a) for a in args[1:]]):
-            try:
-                return kernel(*args)  # as in every rule of a walk that is not recorded
-            except Exception as error:
-                return redirected_or_raised(op, error, args)
-        kind = algebra.kind
-        if packs is None and op.is_differentiable or mode is not None and mode is not SILENT:
-            return apply(op, args)
-        if x.__class__ is not kind:
-            if not isinstance(x, Value):
-                return apply(op, args)
-            kind = x.kind or kind
-        array = x.raw
-        rest = args[1:]
-        if not _PLAIN.issuperset(map(type, rest)):
-            if op.is_differentiable and mode is None:
-                check_parameters(op, args)
-            rest = map(plain, rest)
-        arrays = (array, *rest)
-        try:
-            data = kernel(*arrays)
-        except Exception as error:
-            raise explained(op, error, args) from None
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        if narrow is not None and array.dtype is narrow:
-            data = algebra.settled(data, (array,))
-        parent, value = x.record if mode is None else None, _new(kind)
-        value.raw, value.record = data, None
-        if packs is None:
-            if parent is not None and algebra.is_differentiable(data):
-                return apply(op, args)  # which tells that its gradient would be lost
-        elif parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
-            record = value.record = Record()
-            record.op = op
-            record.parents = (parent,)
-            record.saved = (_EMPTY if packs[0] is None else packs[0](arrays, data),)
-            is_alike = keeps_dtype and (not broadcasts or data.shape == array.shape)
-            record.fits = None if is_alike else fitted(op, (array,), (parent,), data)
-            record.order = tick()
-            record.hooks = None
-        if op.makes_views and algebra.is_view(data, array):
-            remember_view(value, x, op, args)
-        return value
-
-    return call
-
-
-def mixed(op):
-    """Dispatch of an op of several operands, and parameters."""
-    algebra, native = op.algebra, op.algebra.native
-    kernel, narrow, boxed = op.large or op.kernel, algebra.narrow, algebra.boxed
-    keeps_dtype, parameters, is_multiple = "dtype" in op.arguments, op.parameters, op.is_multiple
-    bind = None
-
-    def call(*args, **kwargs):
-        nonlocal bind
-        if bind is None:
-            bind = binder(op)
-        try:
-            args = bind(*args, **kwargs)
-        except TypeError as error:
-            raise misspelt(op, kwargs) or error from None
-        mode = current()
-        if mode is not None and mode is not SILENT or not op.has_rule:
-            return apply(op, args)
-        arrays, records, is_plain = [], [], True
-        for a in args:
-            if isinstance(a, Value):
-                is_plain = False
-                arrays.append(a.raw)
-                records.append(a.record if mode is None else None)
-            elif a.__class__ is native or (_is_plain(a) if len(records) in parameters else a.__class__ in _PLAIN):
-                arrays.append(a)
-                records.append(None)
-            else:
-                return apply(op, args)
-        for i in parameters:
-            if records[i] is not None:
-                return apply(op, args)
-        try:
-            data = kernel(*arrays)
-        except Exception as error:
-            return redirected_or_raised(op, error, args)
-        if is_plain:
-            return data
-        operands = [arrays[i] for i in op.operands]
-        if is_multiple:
-            parents = tuple([records[i] for i in op.operands])
-            return several(op, arrays, parents if any(parents) else None, data, kind_of(algebra, [args[i] for i in op.operands]))
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        if data.dtype is boxed:
-            return unboxed(op, args)
-        if narrow is not None and not keeps_dtype:
-            data = algebra.settled(data, operands)
-        parents, record = tuple([records[i] for i in op.operands]), None
-        if any(parents) and algebra.is_differentiable(data):
-            record = Record()
-            record.op = op
-            record.parents = parents
-            joint = op.joint
-            record.saved = gathered(op, arrays, parents, data) if joint is None else joint.pack(arrays, data)
-            record.fits = fitted(op, operands, parents, data)
-            record.hooks = None
-            record.order = tick()
-        value = _new(kind_of(algebra, [args[i] for i in op.operands]))
-        value.raw, value.record = data, record
-        if op.makes_views and algebra.is_view(data, operands[0]):
-            remember_view(value, args[op.operands[0]], op, args)
-        return value
-
-    return call
-
-
-# Parameters without a graph of their own.
-_PLAIN = frozenset([int, float, bool, str, slice, type(None), type(...)])
-
-
-def _is_plain(argument):
-    """Whether an argument has no graph, as can be told at a glance."""
-    kind = argument.__class__
-    return kind in _PLAIN or kind in NESTED and (_PLAIN.issuperset(map(type, argument)) or all(map(_is_plain, argument)))
-
-
-def general(op):
-    """Dispatch of an op with any signature."""
-    bind = None
-
-    def call(*args, **kwargs):
-        nonlocal bind
-        if bind is None:
-            bind = binder(op)
-        try:
-            bound = bind(*args, **kwargs)
-        except TypeError as error:
-            raise misspelt(op, kwargs) or error from None
-        return apply(op, bound)
-
-    return call
 
 
 def direct(kernel):

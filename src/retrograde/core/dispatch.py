@@ -88,6 +88,8 @@ def apply(op, args):
             arrays.append(a)
         elif a.__class__ in NESTED:
             arrays.append(plain(a))
+        elif isinstance(a, op.algebra.constants):
+            arrays.append(a)
         elif (found := op.algebra.redirected(op, args)) is not NotImplemented:
             return found
         else:
@@ -157,7 +159,7 @@ def unboxed(op, args):
 
 
 #: Kinds of arguments that hold no values.
-_NUMBERS = frozenset([int, float, bool, str, slice, type(None), type(...)])
+_NUMBERS = frozenset([int, float, bool, str, slice, type, type(None), type(...)])
 
 
 def stacked(op, args):

@@ -68,7 +68,7 @@ class Op(Facts):
         # Compiled code is known by names, which do not stand for what others have written.
         self.faster = None if self.is_foreign else faster
         self.fewest = None if self.faster is None else self.faster.fewest
-        self.large = self._large(kernel)
+        self.large: Any = self._large(kernel)
 
     def _check_facts(self):
         """Raise an ArgumentError if facts do not go together."""

@@ -5,7 +5,7 @@ from math import prod
 from ..core.mode import is_repeating, no_grad
 from ..errors import ArgumentError, ShapeError
 from ..ops.movements import reshape
-from ..ops.normalization import channel_norm, check_channels, check_floats, fixed_norm, moments
+from ..ops.normalization import check_channels, check_floats, fixed_norm, moments, standardize_channels
 from ..tensor.creation import ones, zeros
 from .spelling import spelled
 
@@ -36,7 +36,7 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     if _count(input, axes) < 2:
         raise ShapeError(f"batch_norm needs more than 1 value per channel when training, got shape {tuple(input.shape)}")
     _follow(running_mean, running_var, input, axes, momentum)
-    return channel_norm(input, axes, weight, bias, eps)
+    return standardize_channels(input, weight, bias, None, eps)
 
 
 @spelled
@@ -59,7 +59,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
     if _count(input, axes) < 2:
         raise ShapeError(f"instance_norm needs more than 1 spatial element when training, got shape {tuple(input.shape)}")
     _follow(running_mean, running_var, input, axes, momentum)
-    return channel_norm(input, axes, weight, bias, eps)
+    return standardize_channels(input, weight, bias, input.shape[1], eps)
 
 
 def _of_nothing(x, weight, bias):

@@ -23,6 +23,7 @@ class ArrayAlgebra(Algebra):
     native = np.ndarray
     narrow = bfloat16
     boxed = np.dtype(object)
+    constants = (np.dtype, np.generic)
 
     #: What stands for an op where a kernel cannot be handed the arguments, which is above ops.
     redirect: Any = None

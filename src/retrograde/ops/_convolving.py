@@ -7,6 +7,7 @@ be most of them, since the kernel is nearly as wide as the image, rows are taken
 """
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -36,6 +37,14 @@ class Geometry:
     @classmethod
     def of(cls, x_shape, weight_shape, stride, padding, dilation, groups):
         """The geometry that an input and a kernel of these shapes have; raises where they do not fit."""
+        try:
+            return _known_geometry(tuple(x_shape), tuple(weight_shape), stride, padding, dilation, groups)
+        except TypeError:  # lists
+            return cls.new(x_shape, weight_shape, stride, padding, dilation, groups)
+
+    @classmethod
+    def new(cls, x_shape, weight_shape, stride, padding, dilation, groups):
+        """As `of`, made anew."""
         check_axes(x_shape, weight_shape, 4)
         stride, dilation = pair(stride, "stride", 1), pair(dilation, "dilation", 1)
         outputs, depth, *kernel = weight_shape
@@ -51,12 +60,12 @@ class Geometry:
                              f"{made.padded}")
         return made
 
-    @property
+    @cached_property
     def padded(self):
         """Height and width of the image with its border."""
         return tuple([n + sum(border) for n, border in zip(self.image, self.padding, strict=True)])
 
-    @property
+    @cached_property
     def result(self):
         """Height and width of the output."""
         return tuple([
@@ -64,12 +73,12 @@ class Geometry:
             for n, k, s, d in zip(self.padded, self.kernel, self.stride, self.dilation, strict=True)
         ])
 
-    @property
+    @cached_property
     def is_run(self):
         """Whether the patches of an image are taken as one run of memory per tap, which pays if few of the sums are left out."""
         return self.stride == (1, 1) and self.padded[1] <= 2 * self.result[1]
 
-    @property
+    @cached_property
     def row(self):
         """Columns per output row: those of the padded image where patches are runs of memory."""
         return self.padded[1] if self.is_run else self.result[1]
@@ -84,6 +93,9 @@ class Geometry:
         size = self.groups * self.depth * self.result[0] * self.row * itemsize
         step = max(1, min(self.batch, _WORKSPACE // max(size, 1)))
         return [slice(i, min(i + step, self.batch)) for i in range(0, self.batch, step)]
+
+
+_known_geometry = lru_cache(maxsize=512)(Geometry.new)
 
 
 def check_axes(x_shape, weight_shape, ndim):
@@ -251,5 +263,6 @@ class _Columns:
             places, steps = (geometry.result[0] * geometry.row,), (one,)
         else:
             places, steps = geometry.result, (geometry.stride[0] * line, geometry.stride[1] * one)
-        self._patches = np.lib.stride_tricks.as_strided(
-            self._image, (geometry.channels, *geometry.kernel, count, *places), (channel, *taps, image, *steps))
+        # As np.lib.stride_tricks.as_strided, in a tenth of the time.
+        shape, strides = (geometry.channels, *geometry.kernel, count, *places), (channel, *taps, image, *steps)
+        self._patches = np.ndarray(shape, self._dtype, self._image, strides=strides)

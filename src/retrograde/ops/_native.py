@@ -216,13 +216,44 @@ FEWEST = 256
 by_rows, by_small_rows = ByRows(by_shape), ByRows()
 
 
-def small(name, sizes, arrays, results):
-    """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`; see `small` of the backend. It is
-    asked for float arrays of at least `FEWEST` elements that one thread computes.
+class _Small:
+    """Kernels of small float arrays by name, dtype and sizes, each found on its first call, for arrays of which the greatest has at
+    least `fewest` elements and less than `most`.
     """
-    size = 0
-    for x in (*arrays, *results):
+
+    #: What is kept for each is small.
+    _MOST = 4096
+
+    def __init__(self, fewest, most):
+        self._fewest, self._most, self._known, self._source = fewest, most, {}, None
+
+    def __call__(self, name, sizes, arrays, results):
+        """Whether compiled code has written `results`, by the kernel called `name`, for `sizes`, which say how many elements each
+        of `arrays` and `results` has; the first array says the type. What is not in row-major order is refused, or no array.
+        """
+        # Kernels refuse what is no array: of all but the first, which must have a dtype, nothing is asked here.
+        x = arrays[0]
         if x.__class__ is not np.ndarray:
             return False
-        size = max(size, x.size)
-    return FEWEST <= size < SHARED and native("small", name, sizes, arrays, results) is True
+        if self._source is not native.found:
+            self._known, self._source = {}, native.found
+        call = self._known.get((name, x.dtype, sizes))
+        if call is None:
+            call = self._made(name, sizes, arrays, results)
+        return call(*arrays, *results) is results[-1]
+
+    def _made(self, name, sizes, arrays, results):
+        if not all([a.__class__ is np.ndarray for a in (*arrays, *results)]):
+            return _none
+        if len(self._known) >= self._MOST:
+            self._known.clear()
+        found, dtype = None, arrays[0].dtype
+        if self._fewest <= max([a.size for a in (*arrays, *results)]) < self._most:
+            found = native("small", name, dtype, sizes, len(arrays) + len(results))
+        found = _none if found is None or found is NotImplemented else found
+        self._known[name, dtype, sizes] = found
+        return found
+
+
+#: For what one thread computes, and for steps of a layer, whose units are few or many.
+small, small_step = _Small(FEWEST, SHARED), _Small(0, float("inf"))

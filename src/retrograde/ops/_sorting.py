@@ -33,7 +33,7 @@ def in_order(x, axis=-1):
 
 def order_of(x, axis=-1):
     """The positions along `axis` that put `x` in ascending order, equal elements in theirs."""
-    if (short := order_of_short(x, axis, "order")) is not None:
+    if (short := first_in_order(x, axis, None, False)) is not None:
         return short
     if not _is_plain(x) or x.size < _FEWEST or x.dtype.itemsize < 4 or not _SHORTEST <= x.shape[axis] < 1 << _POSITION_BITS:
         return np.argsort(x, axis=axis, kind="stable")
@@ -46,12 +46,44 @@ def order_of(x, axis=-1):
     return _moved(found.reshape(x.shape), -1, axis)
 
 
-def order_of_short(x, axis, kernel):
-    """The positions that put short rows in order, ascending or descending, by a kernel; None if there is none."""
-    if not _is_plain(x) or not 0 < x.shape[axis] <= _BY_INSERTION or axis not in (-1, x.ndim - 1):
+def order_along(x, axis, descending):
+    """As `order_of`, ascending or descending; equal elements keep their order in both."""
+    if not descending:
+        return order_of(x, axis)
+    if (short := first_in_order(x, axis, None, True)) is not None:
+        return short
+    return np.flip(np.shape(x)[axis] - 1 - order_of(np.flip(x, axis), axis), axis)
+
+
+def first_in_order(x, axis, count, descending):
+    """The first `count`, None for all, of the positions that put short rows in order, by a kernel; None if there is none."""
+    if not _is_plain(x) or not 0 < x.shape[axis] <= _BY_INSERTION or axis not in (-1, x.ndim - 1) or count == 0:
         return None
-    found, rows = np.empty(x.shape, np.int64), np.ascontiguousarray(x)
-    return found if small(kernel, (x.size // x.shape[-1], x.shape[-1]), (rows,), (found,)) else None
+    *lead, length = x.shape
+    count = length if count is None else count
+    found = np.empty((*lead, count), np.int64)
+    name, rows = "order_descending" if descending else "order", x if x.flags.c_contiguous else np.ascontiguousarray(x)
+    return found if small(name, (x.size // length, length, count), (rows,), (found,)) else None
+
+
+def middle_by_kernel(x):
+    """The middle of each row of `x`; None if there is no kernel for them."""
+    if x.__class__ is not np.ndarray or not 0 < x.shape[-1] <= _BY_INSERTION:
+        return None
+    order, found = np.empty(x.shape, np.int64), np.empty(x.shape[:-1], x.dtype)
+    sizes = found.size, x.shape[-1]
+    return found if small("middle", sizes, (x if x.flags.c_contiguous else x.copy("C"),), (order, found)) else None
+
+
+def middle_slopes_by_kernel(g, x, z):
+    """What the middles `z` of rows of `x` hand back; None if there is no kernel for them."""
+    if not (g.__class__ is x.__class__ is z.__class__ is np.ndarray) or not 0 < x.shape[-1] <= _BY_INSERTION:
+        return None
+    if not g.dtype == x.dtype == z.dtype or not g.shape == z.shape == x.shape[:-1]:
+        return None
+    order, found = np.empty(x.shape, np.int64), np.empty(x.shape, x.dtype)
+    arrays = [a if a.flags.c_contiguous else a.copy("C") for a in (g, x, z)]
+    return found if small("middle_slopes", (z.size, x.shape[-1]), arrays, (order, found)) else None
 
 
 def _is_plain(x):

@@ -8,7 +8,7 @@ from ..core.mode import whole
 from ..dtypes import common_dtype
 from ..errors import ArgumentError, ShapeError
 from ._families import composite
-from ._native import by_shape
+from ._native import by_shape, small
 from ._samples import call
 from .attending import attention_backward, attention_with_sums, chances, check_mask, is_plain, result_shape
 from .contractions import matmul
@@ -112,7 +112,52 @@ def attention(query, key, value, /, attn_mask=None, is_causal=False, scale=1.0, 
     and $H = P \circ (E - \operatorname{rows}(\bar Z \circ Z))$: $\bar V = D^\top \bar Z$, $\bar M = H$, $\bar Q = s\,H K$,
     $\bar K = s\,H^\top Q$.
     """
+    if attn_mask is None and dropped is None and (found := _by_kernel(query, key, value, is_causal, scale)) is not None:
+        return found
     return _weighted(query, key, value, attn_mask, is_causal, scale, dropped, factor)
+
+
+#: With more products than this, those of matrices are faster than those of one query after the other.
+_MOST_PRODUCTS = 1 << 17
+
+
+def _sizes(query, key, value, is_causal):
+    """The sizes of a kernel for few queries and keys; None where there is none."""
+    for x in (query, key, value):
+        if x.__class__ is not np.ndarray or x.dtype != query.dtype or not x.flags.c_contiguous:
+            return None
+    *batch, queries, depth = query.shape
+    *lead, keys, width = value.shape
+    if lead != batch or key.shape != (*batch, keys, depth):
+        return None
+    count = math.prod(batch)
+    if not 0 < count * queries * keys * (depth + width) <= _MOST_PRODUCTS or not depth or not width:
+        return None
+    return count, queries, keys, depth, width, int(is_causal)
+
+
+def _by_kernel(query, key, value, is_causal, scale):
+    """Attention of few queries and keys by a kernel; None where there is none."""
+    sizes = _sizes(query, key, value, is_causal)
+    if sizes is None:
+        return None
+    room, found = np.empty(sizes[2], query.dtype), np.empty((*query.shape[:-1], value.shape[-1]), query.dtype)
+    arrays = query, key, value, np.array(scale, query.dtype)
+    return found if small("attention", sizes, arrays, (room, found)) else None
+
+
+def _gradients_by_kernel(cotangent, query, key, value, output, is_causal, scale):
+    """What attention hands back, by a kernel; None where there is none."""
+    sizes = _sizes(query, key, value, is_causal)
+    if sizes is None or not cotangent.__class__ is output.__class__ is np.ndarray:
+        return None
+    if not cotangent.dtype == output.dtype == query.dtype or cotangent.shape != output.shape:
+        return None
+    if output.shape != (*query.shape[:-1], value.shape[-1]):
+        return None
+    found = [np.empty(x.shape, x.dtype) for x in (query, key, value)]
+    arrays = np.ascontiguousarray(cotangent), query, key, value, np.array(scale, query.dtype), np.ascontiguousarray(output)
+    return tuple(found) if small("attention_slopes", sizes, arrays, (np.empty(sizes[2], query.dtype), *found)) else None
 
 
 def _attention_rule(g, needs, query, key, value, attn_mask, z, is_causal, scale, dropped, factor):
@@ -175,6 +220,10 @@ def attention_gradients(cotangent, query, key, value, output, /, attn_mask=None,
     $\bar G = P C + W V - w \circ Z$, $\bar Q = s\,(H B + T K)$, $\bar K = s\,(H^\top A + T^\top Q)$, $\bar V = W^\top G$,
     $\bar Z = -w \circ G$ and $\bar M = T$.
     """
+    if attn_mask is None:
+        found = _gradients_by_kernel(cotangent, query, key, value, output, is_causal, scale)
+        if found is not None:
+            return found
     return _gradients(cotangent, query, key, value, output, attn_mask, is_causal, scale)
 
 

@@ -4,13 +4,15 @@ One op serves layer, batch, group and instance norm, which differ only in what b
 in float32.
 """
 
+from math import prod
+
 import numpy as np
 
 from ..dtypes import is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import mismatch
 from ._families import composite
-from ._native import SHARED, by_rows, by_small_rows
+from ._native import by_rows
 from ._samples import call
 from .arithmetic import reciprocal, sqrt
 from .conversions import astype, widened
@@ -131,43 +133,62 @@ def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
     channels = x.shape[1] if x.ndim > 1 else 0
     if num_groups < 1 or not channels or channels % num_groups:
         raise ArgumentError(f"num_groups must divide the channels of (batch, channels, ...), got {num_groups} and {x.shape}")
+    check_floats(x)
     check_channels(x, weight=weight, bias=bias)
-    split = (num_groups, channels // num_groups)
-    if x.dtype in _WIDE and x.size < SHARED and (weight is not None or bias is not None):
-        # Two passes over rows, of groups and of channels, each by one kernel.
-        grouped = reshape(x, (x.shape[0], num_groups, -1))
-        axes = (0, *range(2, x.ndim))
-        return channel_affine(reshape(standardize(grouped, None, None, -1, eps), x.shape), per_channel(weight, x.ndim),
-                       per_channel(bias, x.ndim), axes)
-    weight, bias = [None if p is None else reshape(p, (*split, *[1] * (x.ndim - 2))) for p in (weight, bias)]
-    grouped = reshape(x, (x.shape[0], *split, *x.shape[2:]))
-    return reshape(standardize(grouped, weight, bias, tuple(range(2, grouped.ndim)), eps), x.shape)
+    return standardize_channels(x, weight, bias, num_groups, eps)
 
 
-_WIDE = (np.dtype(np.float32), np.dtype(np.float64))
+def _in_groups(x, num_groups):
+    """The shape in which `standardize` takes `x`, that of its weight and bias, and the axes that are reduced."""
+    if num_groups is None:
+        return x.shape, (x.shape[1], *[1] * (x.ndim - 2)), (0, *range(2, x.ndim))
+    split = num_groups, x.shape[1] // num_groups
+    return (x.shape[0], *split, prod(x.shape[2:])), (*split, 1), (2, 3)
 
 
-@composite(is_public=False, faster=by_small_rows, optional=("weight", "bias"), result_shape=_result_shape,
-           result_dtype=_dtype_of_x, samples=(
-    call((3, 2, 4), (2, 1), (2, 1), axis=(0, 2)), call((3, 2), (2,), None, axis=(0,)), call((3, 2), None, (2,), axis=(0,))))
-def channel_affine(x, /, weight=None, bias=None, axis=()):  # noqa: ARG001 - over which the derivatives of weight and bias are summed
-    r"""`x` times `weight` plus `bias`, which have one number for all elements along `axis`.
+def _reshaped(x, shape):
+    if x is None or x.shape == shape:
+        return x
+    return x.reshape(shape) if x.__class__ is np.ndarray else reshape(x, shape)
 
-    $\bar x = w \bar z$, and $\bar w = \bar z\, x$ and $\bar b = \bar z$, summed over `axis`.
+
+def _channels_shape(x, weight, bias, *_):
+    check_floats(x)
+    check_channels(x, weight=weight, bias=bias)
+    if len(x.shape) < 2:
+        raise ShapeError(f"(batch, channels, ...) are needed, got shape {tuple(x.shape)}")
+    return tuple(x.shape)
+
+
+def _standardize_channels_in_ops(x, weight, bias, num_groups, eps):
+    shape, split, axes = _in_groups(x, num_groups)
+    return _reshaped(standardize(_reshaped(x, shape), _reshaped(weight, split), _reshaped(bias, split), axes, eps), x.shape)
+
+
+@composite(is_public=False, is_composite=False, expansion=_standardize_channels_in_ops, optional=("weight", "bias"), told="",
+           result_shape=_channels_shape, result_dtype=_dtype_of_x, samples=(
+    call((3, 2, 4), (2,), (2,)), call((2, 3), (3,), None, eps=0.1), call((2, 4, 3), (4,), (4,), num_groups=2),
+    call((2, 6, 2, 2), None, (6,), 3), call((2, 3, 4), (3,), (3,), 3), call((2, 4, 3), num_groups=1)))
+def standardize_channels(x, /, weight=None, bias=None, num_groups=None, eps=1e-5):
+    r"""`standardize` of each channel of `x`, (batch, channels, ...), over the batch, or of `num_groups` groups of channels of each
+    example; `weight` and `bias` are (channels,).
+
+    The same numbers in other shapes: its derivatives are those of `standardize`.
     """
-    _result_shape(x, weight, bias)
-    return astype(_affine(x, weight, bias), x.dtype)
+    # Whoever calls it has seen to shapes and types.
+    shape, split, axes = _in_groups(x, num_groups)
+    found = standardize.op.large(_reshaped(x, shape), _reshaped(weight, split), _reshaped(bias, split), axes, eps)
+    return _reshaped(found, x.shape)
 
 
-def _affine_rule(g, needs, x, weight, bias_shape, axis):  # noqa: ARG001 - by which kernels of rows know what rows are
-    return (
-        (g if weight is None else g * weight) if needs[0] else None,
-        None if weight is None or not needs[1] else unbroadcast(g * x, weight.shape),
-        unbroadcast(g, bias_shape) if needs[2] else None,
-    )
+def _standardize_channels_rule(g, needs, x, weight, weight_shape, bias_shape, num_groups, eps):
+    shape, split, axes = _in_groups(x, num_groups)
+    found = standardize.op.joint.function(
+        _reshaped(g, shape), needs, _reshaped(x, shape), _reshaped(weight, split), split if bias_shape else (), axes, eps)
+    return tuple([_reshaped(*pair) for pair in zip(found, (x.shape, weight_shape, bias_shape), strict=True)])
 
 
-channel_affine.defvjp_all(_affine_rule)
+standardize_channels.defvjp_all(_standardize_channels_rule)
 
 
 def check_channels(x, **tensors):
@@ -177,11 +198,6 @@ def check_channels(x, **tensors):
         if tensor is not None and tensor.shape != shape:
             raise ShapeError(f"{name} must have one number for each channel of the input, (batch, channels, ...), got shape "
                              f"{tuple(tensor.shape)} for an input of {tuple(x.shape)}")
-
-
-def channel_norm(x, /, axis, weight=None, bias=None, eps=1e-5):
-    """`standardize` over `axis` of `x`, (batch, channels, ...), with one weight and bias per channel: batch and instance norm."""
-    return standardize(x, per_channel(weight, x.ndim), per_channel(bias, x.ndim), axis, eps)
 
 
 def fixed_norm(x, /, location, variance, weight=None, bias=None, eps=1e-5):

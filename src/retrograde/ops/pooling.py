@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from ..core.mode import is_tracing
 from ..errors import ShapeError
 from ._convolving import pair
 from ._families import composite, reduction
-from ._native import by_shape
+from ._native import SHARED, by_shape
 from ._pooling import Windows, check_ndim, largest, placed, selected
 from ._samples import call, distinct, of
 from .adaptive import adaptive_mean
@@ -23,7 +24,34 @@ def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=
     >>> rg.ops.pooling.max_pool2d(rg.tensor([[[1.0, 2.0], [4.0, 3.0]]]), 2)
     tensor([[[4.]]])
     """
-    return max_pool2d_with_taps(x, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    # To find the places once more costs less than to keep them in a result of their own, as long as there are few.
+    op = max_pool2d_again if x.size < SHARED and not is_tracing() else _max_pool2d_in_ops
+    return op(x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+def _max_pool2d_in_ops(*args):
+    return max_pool2d_with_taps(*args)[0]
+
+
+@reduction(is_public=False, keeps_sizes=False, told="max_pool2d", expansion=_max_pool2d_in_ops, samples=(
+    call(_IMAGES, 2), call(_IMAGES, kernel_size=(3, 2), stride=2, padding=1), call(_IMAGES, 2, 2, 1, 1, True)))
+def max_pool2d_again(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    r"""`max_pool2d` of a small image, whose derivative looks anew for the greatest elements.
+
+    $\bar x$ is zero but for each $\bar z$, added where the first greatest element of its window is.
+    """
+    return largest(x, Windows.of(x.shape, kernel_size, stride, padding, dilation, ceil_mode))[0]
+
+
+def _max_again_rule(g, x, kernel_size, stride, padding, dilation, ceil_mode):
+    sizes = kernel_size, stride, padding, dilation, ceil_mode
+    if g.__class__ is np.ndarray and x.__class__ is np.ndarray:
+        windows = Windows.of(x.shape, *sizes)
+        return placed(g, largest(x, windows)[1], windows)
+    return max_pool2d_input(g, max_pool2d_with_taps(x, *sizes)[1], x.shape, *sizes)
+
+
+max_pool2d_again.defvjp(_max_again_rule)
 
 
 @reduction(is_public=False, keeps_sizes=False, faster=by_shape, is_multiple=True, told="max_pool2d", samples=(
@@ -121,14 +149,22 @@ def adaptive_avg_pool2d(x, /, output_size):
     element receives its part of the cotangent of every window that it is in.
     """
     check_ndim(x.shape, 2)
-    sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size)
-    height, width = [n if m is None else m for m, n in zip(pair_or_none(sizes), x.shape[-2:], strict=True)]
+    height, width = _sizes(output_size)
+    height, width = x.shape[-2] if height is None else height, x.shape[-1] if width is None else width
     if x.shape[-2] % height == 0 and x.shape[-1] % width == 0:
         tall, wide = x.shape[-2] // height, x.shape[-1] // width
         return reshape(x, (*x.shape[:-2], height, tall, width, wide)).mean(axis=(-3, -1))
     for axis, count in ((-1, width), (-2, height)):
         x = x if count == x.shape[axis] else adaptive_mean(x, count, axis)
     return x
+
+
+def _sizes(output_size):
+    """(height, width), None for a size that is kept."""
+    if output_size.__class__ is tuple and len(output_size) == 2 and output_size[0].__class__ is output_size[1].__class__ is int \
+            and min(output_size) > 0:
+        return output_size
+    return pair_or_none(output_size if isinstance(output_size, (tuple, list)) else (output_size, output_size))
 
 
 def pair_or_none(sizes):

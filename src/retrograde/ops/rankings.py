@@ -13,7 +13,7 @@ from ..shapes import axis_tuple, kept, one_axis
 from ._families import composite, search
 from ._native import by_shape
 from ._samples import call, distinct, of, uniform
-from ._sorting import in_order
+from ._sorting import first_in_order, in_order, middle_by_kernel, middle_slopes_by_kernel, order_along
 from .comparisons import clip, isnan, maximum, where
 from .conversions import astype
 from .gathering import add_along_axis, take_along_axis
@@ -22,7 +22,6 @@ from .movements import moveaxis, reshape
 from .ranked import between_ranks, rank_indices
 from .reductions import sum
 from .rounding import ceil, floor, round
-from .sorting import argsort
 
 _TABLE = of((4, 3), distinct())
 _SOLID = of((2, 3, 4), distinct())
@@ -46,10 +45,12 @@ def topk(x, /, k, axis=-1, largest=True):
         samples=(call(_TABLE, 2), call(_TABLE, k=3, axis=0, largest=False), call(_TABLE, k=0, axis=1)))
 def top_indices(x, /, k, axis=-1, largest=True):
     """The positions along `axis` of the `k` greatest (or least) elements, in order; of equal ones the first come first."""
-    size = x.shape[one_axis(axis, x.ndim)]
-    if not 0 <= k <= size:
-        raise ArgumentError(f"k must lie between 0 and the size of the axis, {size}, got {k}")
-    return np.take(argsort(x, axis, largest), np.arange(k), axis)
+    along = one_axis(axis, x.ndim)
+    if not 0 <= k <= x.shape[along]:
+        raise ArgumentError(f"k must lie between 0 and the size of the axis, {x.shape[along]}, got {k}")
+    if (found := first_in_order(x, along, k, largest)) is not None:
+        return found
+    return order_along(x, along, largest)[(slice(None),) * along + (slice(k),)].copy()
 
 
 @composite(optional=("q",), samples=(
@@ -201,6 +202,8 @@ def middle(x, /):
 
     The cotangent goes to the middle element, or half to each of two, and nowhere in a row with NaN.
     """
+    if (found := middle_by_kernel(x)) is not None:
+        return found
     x = x.astype(np.float64) if x.dtype.kind in "iub" else x
     ordered, count = in_order(x), x.shape[-1]
     low, high = ordered[..., (count - 1) // 2], ordered[..., count // 2]
@@ -212,6 +215,8 @@ def middle(x, /):
 
 
 def _middle_rule(g, x, z):
+    if (found := middle_slopes_by_kernel(g, x, z)) is not None:
+        return found
     count = x.shape[-1]
     ranks = np.array([(count - 1) // 2, count // 2])[: 2 - count % 2]
     share = where(isnan(z), 0, g if count % 2 else g * 0.5)

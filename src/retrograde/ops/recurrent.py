@@ -5,7 +5,7 @@ import numpy as np
 from ..errors import ShapeError
 from ._families import composite
 from ._multiplying import product
-from ._native import native
+from ._native import small_step
 from ._samples import call
 from .activation import sigmoid
 from .contractions import matmul
@@ -63,7 +63,7 @@ def lstm_layer(projected, h, c, weight, /):
         turned = np.ascontiguousarray(turned)
     for t in range(steps):
         arrays, results = (projected[t], product(h, turned), c), (gates[t], cs[t], hs[t])
-        if native("small", "lstm_gates", sizes, arrays, results) is not True:
+        if not small_step("lstm_gates", sizes, arrays, results):
             return _layer_in_ops(*operands)
         h, c = results[2], results[1]
     return hs, cs, gates
@@ -103,7 +103,7 @@ def _rule_of_arrays(g, operands):
     for t in reversed(range(steps)):
         before, of_before = c if t == 0 else cs[t - 1], np.empty_like(zero)
         arrays = of_hs[t], of_h, of_cs[t], of_c, gates[t], before, cs[t]
-        if native("small", "lstm_slopes", (batch, size), arrays, (slopes[t], of_before)) is not True:
+        if not small_step("lstm_slopes", (batch, size), arrays, (slopes[t], of_before)):
             return None
         of_c, of_h = of_before, product(slopes[t], weight)
     earlier = np.concatenate([h[None], hs[:-1]]).reshape(-1, size)

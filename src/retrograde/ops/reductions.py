@@ -2,6 +2,7 @@
 from the end.
 """
 
+from math import prod as product
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from ..errors import ArgumentError
 from ..shapes import axis_tuple, count, kept
 from ._arrays import arrays
 from ._families import composite, reduction
-from ._native import by_rows, by_small_rows
+from ._native import SHARED, by_rows, by_small_rows
 from ._samples import call, distinct, of
 from .arithmetic import abs, mirrored, power, sqrt
 from .comparisons import isfinite, where
@@ -27,6 +28,11 @@ _MASKED = (call((2, 3), where=np.array([[True, False, True], [False, True, True]
 
 def spread(g, x_shape, axis):
     """`g`, the cotangent of a reduction, repeated over the axes that were folded."""
+    if (g.__class__ is np.ndarray or isinstance(g, np.generic)) and product(x_shape) < SHARED:
+        # New memory, which whoever gets it can keep, costs less than a view with no steps.
+        found = np.empty(x_shape, g.dtype)
+        found[...] = g if g.shape == () else g.reshape(kept(x_shape, axis))
+        return found
     return broadcast_to(g if g.shape == () else reshape(g, kept(x_shape, axis)), x_shape)
 
 

@@ -32,18 +32,30 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
 
     Each axis is a product with a sparse matrix, $z = A x \Rightarrow \bar x = A^\top \bar z$.
     """
-    axes = x.ndim - 2
-    if mode not in _MODES or _MODES[mode] not in (None, axes):
-        raise ArgumentError(f"mode must be one of {', '.join(_MODES)} and fit {axes} axes, got {mode!r}")
+    how = tuple(x.shape[2:]), size, scale_factor, mode, align_corners
+    try:
+        steps = _known_steps(*how)
+    except TypeError:  # lists
+        steps = _steps(*how)
+    for columns, weights, axis in steps:
+        x = weighted(x, columns, weights, axis)
+    return x
+
+
+def _steps(shape, size, scale_factor, mode, align_corners):
+    """The map of each axis of an image of `shape`, and that axis, in the order in which they are resampled."""
+    if mode not in _MODES or _MODES[mode] not in (None, len(shape)):
+        raise ArgumentError(f"mode must be one of {', '.join(_MODES)} and fit {len(shape)} axes, got {mode!r}")
     if align_corners and _MODES[mode] is None:
         raise ArgumentError(f"align_corners has no meaning with mode={mode!r}; leave it out")
-    sizes, scales = _sizes(x.shape[2:], size, scale_factor)
-    maps = [_map(mode, *along, align_corners) for along in zip(sizes, x.shape[2:], scales, strict=True)]
+    sizes, scales = _sizes(shape, size, scale_factor)
+    along = zip(sizes, shape, scales, strict=True)
+    steps = [(*_map(mode, *numbers, align_corners), axis) for axis, numbers in enumerate(along, 2)]
     # Neighbours along the last axis do not lie in vectors: it comes while there are few numbers.
-    is_smaller = prod(sizes) < prod(x.shape[2:])
-    for axis in range(2, x.ndim) if is_smaller else reversed(range(2, x.ndim)):
-        x = weighted(x, *maps[axis - 2], axis)
-    return x
+    return steps if prod(sizes) < prod(shape) else steps[::-1]
+
+
+_known_steps = lru_cache(maxsize=128)(_steps)
 
 
 def _sizes(shape, size, scale_factor):

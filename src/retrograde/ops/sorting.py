@@ -5,7 +5,7 @@ import numpy as np
 from ..shapes import one_axis
 from ._families import movement, search
 from ._samples import call, distinct, of
-from ._sorting import in_order, order_of, order_of_short
+from ._sorting import in_order, order_along
 from .gathering import add_along_axis
 from .movements import reshape
 
@@ -20,10 +20,9 @@ def argsort(x, /, axis=-1, descending=False, stable=True):
     `stable` keeps equal elements in their order; without it they may be exchanged, if that is faster.
     """
     x, axis = _line(x, axis)
-    if descending and stable and (found := order_of_short(x, axis, "order_descending")) is not None:
-        return found
-    order = order_of if stable else np.argsort
-    return np.flip(np.shape(x)[axis] - 1 - order(np.flip(x, axis), axis), axis) if descending else order(x, axis)
+    if stable:
+        return order_along(x, axis, descending)
+    return np.flip(np.shape(x)[axis] - 1 - np.argsort(np.flip(x, axis), axis), axis) if descending else np.argsort(x, axis)
 
 
 def _line(x, axis):
@@ -44,6 +43,9 @@ def sort(x, /, axis=-1, descending=False, stable=True):  # noqa: ARG001 - withou
 
 
 def _sort_rule(g, x, axis, descending):
+    if axis is not None and x.__class__ is np.ndarray and x.ndim:
+        axis = one_axis(axis, x.ndim)
+        return add_along_axis(g, x.shape, order_along(x, axis, descending), axis)
     return reshape(add_along_axis(g, g.shape, argsort(x, axis, descending), 0 if axis is None else axis), x.shape)
 
 

@@ -322,7 +322,7 @@ _BY_NAME = {
     **dict.fromkeys(("transpose", "moveaxis"), _axes),
     **dict.fromkeys(("adjugate", "cholesky", "det", "inv", "matrix_exp", "qr_pair", "slogdet_pair", "eigh_pair", "eigvalsh",
                      "svd_triple", "svdvals", "eig_pair", "eigvals"), _in_front),
-    **dict.fromkeys(("conv2d", "avg_pool2d", "conv3d", "conv_transpose2d"), _folded),
+    **dict.fromkeys(("conv2d", "avg_pool2d", "max_pool2d_again", "conv3d", "conv_transpose2d"), _folded),
     "permute_dims": _permuted, "broadcast_to": _broadcast, "pad": _padded, "matmul": _product, "linear": _linear,
     "contract": _contracted, "concatenate": _joined, "stack": _joined, "getitem": _chosen, "take": _taken,
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,

@@ -13,7 +13,7 @@ from ..backends import get_num_threads, new_program
 from ..trace.outcome import outcome_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
-_PLAIN = frozenset([int, float, bool, str, type(None)])
+_PLAIN, _INTEGERS = frozenset([int, float, bool, str, type(None)]), frozenset([int])
 #: Programs that are kept, those that were used last, and the bytes of memory of their own that they keep together.
 _MOST, _MOST_BYTES = 256, 1 << 26
 
@@ -38,6 +38,8 @@ def _spec(argument):
     if argument.__class__ is np.ndarray:
         is_known = argument.dtype in _FLOATS or argument.dtype.kind in "biu" and argument.dtype.isnative
         return (argument.shape, argument.dtype) if is_known and argument.size else NotImplemented
+    if argument.__class__ is tuple and _INTEGERS.issuperset(map(type, argument)):
+        return int, argument  # a shape, as most of them are
     if argument.__class__ in (tuple, list):
         parts = tuple([_spec(a) for a in argument])
         has_numbers_only = NotImplemented not in parts and not any([a.__class__ is np.ndarray for a in argument])

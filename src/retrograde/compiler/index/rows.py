@@ -7,8 +7,9 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .elements import operation_key
 
-#: Where something has one number: for each element, for each row, or for each place in a row.
-FULL, ROW, PLACE = "full", "row", "place"
+#: Where something has one number: for each element, for each row, for each place in a row, or for each channel, that is for pieces
+#: of rows that stand at one place of their groups.
+FULL, ROW, PLACE, CHANNEL = "full", "row", "place", "channel"
 
 
 class Size(NamedTuple):
@@ -35,7 +36,7 @@ class Call(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """A reduction: of each row to one number, or of all rows to one number for each place in a row."""
+    """A reduction: of each row to one number, or of all rows to one number for each place in a row, or for each channel."""
 
     combine: str
     space: str

@@ -12,12 +12,13 @@ import numpy as np
 from ....core.symbol import Symbol
 from ....dtypes import name_of
 from ...index.elements import AFTER, CHECKS, IDENTITIES, REDUCTIONS, has_elements, is_elementwise
-from ...index.rows import FULL, PLACE, ROW, Call, Fold, Leaf, RowGraph, Size
+from ...index.rows import CHANNEL, FULL, PLACE, ROW, Call, Fold, Leaf, RowGraph, Size
 from ...passes.lower import lower
 from ...trace.outcome import outcome_of
 
-#: Rows and their length in the two traces: primes, so that nothing is one of them by chance.
-_SIZES = FIRST_SIZES, _ = (1009, 2003), (1013, 2011)
+#: Groups of rows, rows in each, pieces of a row and their length in both traces: primes, so that nothing is one of them by chance.
+_SIZES = FIRST_SIZES, _ = (1, 1009, 1, 2003), (1, 1013, 1, 2011)
+_GROUPED_SIZES = FIRST_GROUPED_SIZES, _ = (1009, 1019, 1031, 2003), (1013, 1021, 1033, 2011)
 #: Ops that show the same numbers in another shape.
 _SHAPES = frozenset(["reshape", "broadcast_to"])
 #: More nodes than this are not one pass over rows.
@@ -30,13 +31,14 @@ class UnknownRowsError(Exception):
 
 class Shapes(NamedTuple):
     """The shapes of a trace: of arrays with all numbers, of what has one number for each row with and without the reduced axis, and
-    of what has one for each place.
+    of what has one for each place, or for each channel; None for what is not there.
     """
 
     full: tuple
     kept: tuple
     dropped: tuple
-    place: tuple
+    place: tuple | None
+    channel: tuple | None
 
     def space(self, shape):
         """Where something of a shape has one number."""
@@ -44,23 +46,45 @@ class Shapes(NamedTuple):
             return FULL
         if shape in (self.kept, self.dropped, ()):
             return ROW
-        if shape in (self.place, (1, *self.place)):
-            return PLACE
+        for space, found in ((PLACE, self.place), (CHANNEL, self.channel)):
+            if found is not None and shape in (found, (1, *found)):
+                return space
         raise UnknownRowsError
 
 
-def shapes_of(is_flat, sizes):
-    """The `Shapes` for sizes; of flat functions, all of whose numbers are one row, in one axis."""
-    rows, length = sizes
-    if is_flat:
-        return Shapes((length,), (1,), (), (length,))
-    return Shapes((rows, length), (rows, 1), (rows,), (length,))
+#: How the arrays of a function lie in a trace: all is one row, or there are rows, or rows in groups whose pieces are channels.
+FLAT, ROWS, GROUPS = "flat", "rows", "groups"
 
 
-def row_graph(function, arguments, is_flat):
+def first_shapes(form):
+    """The `Shapes` of the first trace of a function of a form."""
+    return _shapes_of(form, _sizes_of(form)[0])
+
+
+def axis_of(form):
+    """Over which axes a function of a form reduces."""
+    return (2, 3) if form == GROUPS else -1
+
+
+def _sizes_of(form):
+    return _GROUPED_SIZES if form == GROUPS else _SIZES
+
+
+def _shapes_of(form, sizes):
+    batch, rows, pieces, length = sizes
+    if form == FLAT:
+        return Shapes((length,), (1,), (), (length,), None)
+    if form == ROWS:
+        return Shapes((rows, length), (rows, 1), (rows,), (length,), None)
+    return Shapes(sizes, (batch, rows, 1, 1), (batch, rows), None, (rows, pieces, 1))
+
+
+def row_graph(function, arguments, form):
     """The `RowGraph` of a function of values; `arguments(shapes)` gives its arguments for `Shapes`, with symbols for arrays."""
-    traced = [_traced(function, arguments(shapes_of(is_flat, sizes))) for sizes in _SIZES]
-    builder = _Builder(*[shapes_of(is_flat, sizes) for sizes in _SIZES], *[leaves for leaves, _ in traced])
+    sizes = _sizes_of(form)
+    shapes = [_shapes_of(form, numbers) for numbers in sizes]
+    traced = [_traced(function, arguments(found)) for found in shapes]
+    builder = _Builder(sizes, *shapes, *[leaves for leaves, _ in traced])
     outputs = [found for _, found in traced]
     if len(outputs[0]) != len(outputs[1]):
         raise UnknownRowsError
@@ -81,8 +105,10 @@ def _traced(function, arguments):
 class _Builder:
     """Makes one graph of those of two traces, node by node."""
 
-    def __init__(self, first_shapes, second_shapes, first_leaves, second_leaves):
+    def __init__(self, sizes, first_shapes, second_shapes, first_leaves, second_leaves):
         self.graph, self._shapes = RowGraph(), (first_shapes, second_shapes)
+        #: How many rows there are, and how long they are, in both traces.
+        self._counts = [(batch * rows, pieces * length) for batch, rows, pieces, length in sizes]
         self._numbers = {}
         for number, (leaf, other) in enumerate(zip(first_leaves, second_leaves, strict=True)):
             self._numbers[leaf] = self._added(Leaf(number, self._space(leaf, other)))
@@ -93,8 +119,8 @@ class _Builder:
             raise UnknownRowsError
         number = self._number(node, other)
         value = self.graph.values[number]
-        space = PLACE if isinstance(value, Fold) and value.space == PLACE else self._space(node, other)
-        if space == PLACE and not isinstance(value, Fold):
+        space = value.space if _ends_late(value) else self._space(node, other)
+        if space in (PLACE, CHANNEL) and not _ends_late(value):
             raise UnknownRowsError
         if space == ROW and value.space != ROW:
             raise UnknownRowsError
@@ -163,11 +189,10 @@ class _Builder:
         if not isinstance(x, Symbol) or tuple(x.shape) != self._shapes[0].full:
             raise UnknownRowsError
         number = self._number(x, y)
-        if axes == (ndim - 1,):
-            return self._added(Fold(node.op.name, ROW, number, name_of(node.dtype)))
-        if axes == (0,) and ndim == 2:
-            return self._added(Fold(node.op.name, PLACE, number, name_of(node.dtype)))
-        raise UnknownRowsError
+        space = _FOLDED.get((ndim, axes))
+        if space is None:
+            raise UnknownRowsError
+        return self._added(Fold(node.op.name, space, number, name_of(node.dtype)))
 
     def _argument(self, a, b):
         """An argument: ("value", number), ("size", Size) or ("number", what is the same in both traces)."""
@@ -175,7 +200,7 @@ class _Builder:
             if not isinstance(b, Symbol):
                 raise UnknownRowsError
             number = self._number(a, b)
-            if isinstance(self.graph.values[number], Fold) and self.graph.values[number].space == PLACE:
+            if _ends_late(self.graph.values[number]):
                 raise UnknownRowsError  # it is there when all rows are over
             return "value", number
         a, b = _plain(a), _plain(b)
@@ -187,13 +212,22 @@ class _Builder:
 
     def _size(self, a, b):
         for is_length in (True, False):
-            one, two = (sizes[is_length] for sizes in _SIZES)
+            one, two = (counts[is_length] for counts in self._counts)
             if a - one == b - two and float(a).is_integer() and abs(a - one) < 4:
                 return Size(is_length, int(a - one), False)
             for more in (0, -1):
                 if a == 1 / (one + more) and b == 1 / (two + more):
                     return Size(is_length, more, True)
         raise UnknownRowsError
+
+
+#: What reductions of all numbers over axes have one number for.
+_FOLDED = {(1, (0,)): ROW, (2, (1,)): ROW, (2, (0,)): PLACE, (4, (2, 3)): ROW, (4, (0, 3)): CHANNEL}
+
+
+def _ends_late(value):
+    """Whether a value is there only when all rows are over."""
+    return isinstance(value, Fold) and value.space in (PLACE, CHANNEL)
 
 
 def _plain(argument):

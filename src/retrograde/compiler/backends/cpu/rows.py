@@ -61,8 +61,20 @@ class _Layout(NamedTuple):
         """The shape of what has one number for each place in a row."""
         return tuple([n if i in self.axes else 1 for i, n in enumerate(self.shape)])
 
-    def sizes(self):
-        """The numbers of `row_kernel.SIZES`; None where rows are not that regular."""
+    @property
+    def channel(self):
+        """The shape of what has one number for each channel, where groups of them are reduced; None where there are no such."""
+        return (*self.shape[1:3], 1) if len(self.shape) == 4 and self.axes == (2, 3) else None
+
+    def sizes(self, form):
+        """The numbers of `row_kernel.SIZES` for a form; None where rows are not that regular."""
+        if form == "groups":
+            batch, groups, channels, width = self.shape
+            return batch * groups, channels * width, channels, width, width, groups
+        found = self._regular()
+        return None if found is None else (*found, 1)
+
+    def _regular(self):
         first, last, ndim = self.axes[0], self.axes[-1], len(self.shape)
         count = lambda axes: math.prod([self.shape[a] for a in axes])
         inner = count(range(last + 1, ndim))
@@ -86,8 +98,7 @@ def planned(name, traced, names, args):
     `name` is what the function is known by in every process.
     """
     layout = _layout(names, args)
-    sizes = None if layout is None else layout.sizes()
-    if sizes is None or sizes[2] * sizes[4] > _LONGEST:
+    if layout is None:
         return None
     arrays = [a for a in args if a.__class__ is np.ndarray]
     dtype = arrays[0].dtype
@@ -96,7 +107,11 @@ def planned(name, traced, names, args):
     roles = tuple([_role(*pair, layout) for pair in zip(names, args, strict=True)])
     if None in roles:
         return None
-    key = name, dtype.name, layout.is_flat, roles
+    form = "flat" if layout.is_flat else "groups" if any([role == "channel" for _, role in roles]) else "rows"
+    sizes = layout.sizes(form)
+    if sizes is None or sizes[2] * sizes[4] > _LONGEST:
+        return None
+    key = name, dtype.name, form, roles
     if key not in _known:
         # Its parameters are part of a kernel: one that changes from call to call, as a rate that falls, is left to NumPy.
         if _counts[name] >= _MOST_KERNELS:
@@ -146,8 +161,9 @@ def _layout(names, args):
     return _Layout(shape, axes, len(axes) == ndim)
 
 
-#: What an array or a shape has one number for: each element, each row with and without the reduced axes, each place in a row.
-_ROLES = ("full", "kept", "dropped", "place")
+#: What an array or a shape has one number for: each element, each row with and without the reduced axes, each place in a row, each
+#: channel.
+_ROLES = ("full", "kept", "dropped", "place", "channel")
 
 
 def _role(name, argument, layout):
@@ -180,14 +196,16 @@ def _role_of_shape(name, shape, layout):
     widened = (1,) * (len(layout.shape) - len(shape)) + shape
     if widened == layout.kept:
         return "kept"
-    return "place" if widened == layout.place and shape == layout.shape[layout.axes[0] :] else None
+    if widened == layout.place and shape == layout.shape[layout.axes[0] :]:
+        return "place"
+    return "channel" if shape == layout.channel else None
 
 
 def _kernel(key, traced):
     """The address of a kernel, the role and the dtype of each result, which parts of a tuple there are, and the least sizes that it
     is for; None for no kernel.
     """
-    _, dtype, is_flat, roles = key
+    _, dtype, form, roles = key
     code = import_module(f"{__package__}.row_functions")
     given = []
 
@@ -196,11 +214,12 @@ def _kernel(key, traced):
         given[:] = [[part is not None for part in found] if isinstance(found, tuple) else None]
         return found
 
+    axis = code.axis_of(form)
     try:
-        graph = code.row_graph(function, lambda shapes: [_argument(role, shapes, np.dtype(dtype)) for role in roles], is_flat)
+        graph = code.row_graph(function, lambda shapes: [_argument(role, shapes, np.dtype(dtype), axis) for role in roles], form)
     except (code.UnknownRowsError, RetrogradeError):
         return None  # NumPy tells what is wrong
-    shapes = code.shapes_of(is_flat, code.FIRST_SIZES)
+    shapes = code.first_shapes(form)
     count = sum(kind == "array" for kind, _ in roles)
     unit = unit_of(("rows", *key, graph.key()), lambda module, symbol: _write(module, symbol, graph, dtype, count), target())
     library().load([unit])
@@ -221,11 +240,11 @@ def _least(graph):
     return tuple([max([1 - size.more for size in made if size.is_length is is_length], default=1) for is_length in (False, True)])
 
 
-def _argument(role, shapes, dtype):
+def _argument(role, shapes, dtype, axis):
     """An argument of a trace."""
     kind, value = role
     if kind == "axis":
-        return -1
+        return axis
     if kind == "value":
         return value
     shape = getattr(shapes, value)
@@ -233,8 +252,8 @@ def _argument(role, shapes, dtype):
 
 
 def _result_role(shape, space, shapes):
-    if space == "place":
-        return "place" if shape == shapes.place else None
+    if space in ("place", "channel"):
+        return space if shape == getattr(shapes, space) else None
     return next((role for role in _ROLES if shape == getattr(shapes, role)), None)
 
 
@@ -243,6 +262,8 @@ def _result_shape(role, layout):
         return layout.shape
     if role == "place":
         return layout.shape[layout.axes[0] :]
+    if role == "channel":
+        return layout.channel
     if role == "kept":
         return layout.kept if layout.trimmed is None else layout.trimmed
     return layout.dropped

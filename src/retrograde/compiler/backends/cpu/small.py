@@ -9,30 +9,16 @@ from .host import target
 from .units import library, unit_of
 
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
-#: The addresses of kernels by name and dtype, and what calls them by their sizes as well.
+#: The addresses of kernels by name and dtype.
 _addresses: dict = {}
-_calls: dict = {}
-_MOST_CALLS = 4096
 
 
-def small(name, sizes, arrays, results):
-    """Run the kernel called `name`, for `sizes`, integers, on `arrays` and on `results`, which it writes; whether it did.
-    The first array says the type. Shapes are up to the caller; arrays that are not in row-major order are refused.
+def small(name, dtype, sizes, count):
+    """The kernel called `name`, for `sizes`, integers, as a function of `count` arrays: those that it reads, the first of which is
+    of `dtype`, and then those that it writes. It returns the last one once all are written; arrays that are not in row-major
+    order, and what is no array, it refuses. Shapes and types are up to the caller. None where there is no such thing.
     """
-    dtype = arrays[0].dtype
-    key = name, dtype, sizes
-    call = _calls.get(key)
-    if call is None:
-        if dtype not in _FLOATS:
-            return False
-        if len(_calls) >= _MOST_CALLS:
-            _calls.clear()
-        call = _calls[key] = fast_calls.by_rows(_address(name, dtype), len(arrays) + len(results), sizes) or _refused
-    return call(*arrays, *results) is results[-1]
-
-
-def _refused(*_):
-    """What stands for a kernel that cannot be called."""
+    return fast_calls.by_rows(_address(name, dtype), count, sizes) if dtype in _FLOATS else None
 
 
 def _address(name, dtype):
@@ -46,5 +32,5 @@ def _address(name, dtype):
 
 def _write(module, symbol, name, dtype):
     """Write a kernel. What does is loaded when something must be compiled."""
-    files = [import_module(f"{__package__}.codegen.eager.{name}") for name in ("small_kernels", "small_layers")]
+    files = [import_module(f"{__package__}.codegen.eager.{name}") for name in ("small_kernels", "small_layers", "small_attention")]
     next(file.WRITERS[name] for file in files if name in file.WRITERS)(module, symbol, dtype.name)

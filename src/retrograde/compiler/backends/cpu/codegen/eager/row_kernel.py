@@ -1,11 +1,12 @@
 """Kernels of functions of rows, `i64(pointers, sizes)`, which return 1: see `row_functions`.
 
 A row lies in `pieces` pieces of `width` numbers, `piece_step` apart; rows begin `row_step` apart. The reductions of a row end a
-pass over it; what the next pass needs by element is computed anew.
+pass over it; what the next pass needs by element is computed anew. Where `groups` rows belong together, as groups of channels of an
+image do, each of their pieces is a channel.
 """
 
 from .....index.elements import IDENTITIES, REDUCTIONS, start_of
-from .....index.rows import FULL, PLACE, ROW, Call, Fold, Leaf
+from .....index.rows import CHANNEL, FULL, PLACE, ROW, Call, Fold, Leaf
 from .. import emit, ir
 from ..builder import Builder
 from ..loop_values import library_function, operand_dtypes
@@ -13,7 +14,7 @@ from ..vecmath.elements import type_of
 
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
 #: The numbers that a kernel is handed.
-SIZES = ("rows", "row_step", "pieces", "piece_step", "width")
+SIZES = ("rows", "row_step", "pieces", "piece_step", "width", "groups")
 
 
 def write_rows(module, name, graph, dtype, leaf_count):
@@ -34,7 +35,7 @@ class _Writer:
         self.length = self.ir.mul(self.size["pieces"], self.size["width"])
         self.lanes = module.target.lanes(dtype)
         self.stages = _stages(graph)
-        self.last = max([self.stages[number] + (isinstance(graph.values[number], Fold) and space == PLACE)
+        self.last = max([self.stages[number] + (isinstance(graph.values[number], Fold) and space in (PLACE, CHANNEL))
                          for number, space, _ in graph.results], default=0)
         self.sums = {}
 
@@ -45,24 +46,26 @@ class _Writer:
         """The whole kernel."""
         b = self.ir
         for number, value in enumerate(self.graph.values):
-            if isinstance(value, Fold) and value.space == ROW:
+            if isinstance(value, Fold) and value.space in (ROW, CHANNEL):
                 self.sums[number] = b.alloca(type_of(value.dtype, self.lanes))
+        counts = {PLACE: self.length, CHANNEL: b.mul(self.size["groups"], self.size["pieces"])}
         for (number, space, dtype), pointer in zip(self.graph.results, self.outputs, strict=True):
-            if space == PLACE:
-                self._clear(self.graph.values[number], pointer, dtype)
+            if space in counts:
+                self._clear(self.graph.values[number], pointer, dtype, counts[space])
         with emit.loop(b, 0, self.size["rows"]) as row:
             self._write_row(row.index)
         b.ret(_INDEX(1))
 
-    def _clear(self, fold, pointer, dtype):
+    def _clear(self, fold, pointer, dtype, count):
         k = Builder(self.ir, dtype)
         value = k.constant(start_of(fold.combine, dtype), dtype, 1)
-        with emit.loop(self.ir, 0, self.length) as place:
+        with emit.loop(self.ir, 0, count) as place:
             k.store(value, k.offset(pointer, place.index, dtype))
 
     def _write_row(self, row):
         b = self.ir
         base, values = b.mul(row, self.size["row_step"]), {}
+        channels = b.mul(b.urem(row, self.size["groups"]), self.size["pieces"])
         k = Builder(b, self.dtype)
         for stage in range(self.last + 1):
             self._compute(k, ROW, stage, values, lambda leaf: k.load(k.offset(self.leaves[leaf.number], row), self.dtype, 1))
@@ -70,9 +73,9 @@ class _Writer:
                      if isinstance(value, Fold) and self.stages[value.argument] == stage]
             stores = [i for i, (n, space, _) in enumerate(self.graph.results) if space == FULL and self.stages[n] == stage]
             if folds or stores:
-                self._pass(base, stage, folds, stores, values)
+                self._pass(base, channels, stage, folds, stores, values)
             for number in folds:
-                if number in self.sums:
+                if self.graph.values[number].space == ROW:
                     values[number] = self._folded(number)
         for (number, space, dtype), pointer in zip(self.graph.results, self.outputs, strict=True):
             if space == ROW:
@@ -85,23 +88,35 @@ class _Writer:
                 continue
             values[number] = load(value) if isinstance(value, Leaf) else self._apply(k, value, values)
 
-    def _pass(self, base, stage, folds, stores, values):
+    def _start(self, folds, space):
+        for number in folds:
+            fold = self.graph.values[number]
+            if fold.space == space:
+                k = Builder(self.ir)
+                self.ir.store(k.constant(start_of(fold.combine, fold.dtype), fold.dtype, self.lanes), self.sums[number])
+
+    def _pass(self, base, channels, stage, folds, stores, outer):
         """One pass over a row: what `folds` reduce and what is stored of the results `stores`."""
         b = self.ir
-        for number in folds:
-            if number in self.sums:
-                fold = self.graph.values[number]
-                b.store(Builder(b).constant(start_of(fold.combine, fold.dtype), fold.dtype, self.lanes), self.sums[number])
+        self._start(folds, ROW)
         wanted = _needed(self.graph, [self.graph.values[n].argument for n in folds] + [self.graph.results[i][0] for i in stores])
         whole = b.sub(self.size["width"], b.srem(self.size["width"], _INDEX(self.lanes)))
         with emit.loop(b, 0, self.size["pieces"]) as piece:
             start = b.add(base, b.mul(piece.index, self.size["piece_step"]))
-            place = b.mul(piece.index, self.size["width"])
+            place, channel = b.mul(piece.index, self.size["width"]), b.add(channels, piece.index)
+            values = dict(outer)
+            k = Builder(b, self.dtype)
+            self._compute(k, CHANNEL, stage, values,
+                          lambda leaf, k=k, at=channel: k.load(k.offset(self.leaves[leaf.number], at), self.dtype, 1))
+            self._start(folds, CHANNEL)
             with emit.loop(b, 0, whole, self.lanes) as column:
                 self._body(b.add(start, column.index), b.add(place, column.index), None, stage, wanted, folds, stores, values)
             with b.if_then(b.icmp_signed("<", whole, self.size["width"])):
                 mask = Builder(b, self.dtype, self.lanes).first_lanes(b.sub(self.size["width"], whole))
                 self._body(b.add(start, whole), b.add(place, whole), mask, stage, wanted, folds, stores, values)
+            for number in folds:
+                if self.graph.values[number].space == CHANNEL:
+                    self._add_to_channel(number, channel)
 
     def _body(self, at, place, mask, stage, wanted, folds, stores, outer):
         k = Builder(self.ir, self.dtype, self.lanes)
@@ -136,6 +151,16 @@ class _Writer:
                 where = k.offset(self.outputs[i], place, dtype)
                 before = k.load(where, dtype) if mask is None else k.load_masked(where, mask, dtype)
                 _store(k, combine(before, k.convert(value, dtype)), where, mask)
+
+    def _add_to_channel(self, number, channel):
+        """Combine what a piece has come to with what others of its channel have."""
+        fold, found = self.graph.values[number], self._folded(number)
+        k = Builder(self.ir, self.dtype)
+        for i, (result, _, dtype) in enumerate(self.graph.results):
+            if result == number:
+                where = k.offset(self.outputs[i], channel, dtype)
+                combine = getattr(k, REDUCTIONS[fold.combine][0])
+                k.store(combine(k.load(where, dtype, 1), k.convert(found, dtype)), where)
 
     def _folded(self, number):
         """What a reduction has come to."""
@@ -200,7 +225,7 @@ def _needed(graph, numbers):
     while stack:
         number = stack.pop()
         value = graph.values[number]
-        if number in found or value.space == ROW:
+        if number in found or value.space in (ROW, CHANNEL):
             continue
         found.add(number)
         if isinstance(value, Call):

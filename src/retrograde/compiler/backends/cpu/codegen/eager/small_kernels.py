@@ -164,40 +164,102 @@ def along(module, name, dtype):
     s.done()
 
 
+def _sort_row(s, row, kept, is_descending):
+    """Put into a row of `order` the first `kept` of the positions that sort a row of `x`: by insertion, equal elements in their
+    order, a NaN as the greatest.
+    """
+    b = s.ir
+    base, out = b.mul(row, s.length), b.mul(row, kept)
+    last = b.sub(kept, I64(1))
+    with b.goto_entry_block():
+        place = b.alloca(I64)
+
+    def is_before(value, at):
+        """Whether a value comes before that at the position in place `at` of the order."""
+        other = s.read(s.x, b.add(base, s.read(s.order, b.add(out, at), "int64")))
+        great, little = (value, other) if is_descending else (other, value)
+        is_number, is_nan = b.fcmp_ordered("==", little, little), b.fcmp_unordered("uno", great, great)
+        return b.or_(b.fcmp_ordered(">", great, little), b.and_(is_nan, is_number))
+
+    with emit.loop(b, 0, s.length) as i:
+        value = s.read(s.x, b.add(base, i.index))
+        full, head, look, move, found, end = (
+            b.append_basic_block(label) for label in ("full", "head", "look", "move", "found", "end"))
+        is_full = b.icmp_signed(">", i.index, last)
+        b.store(b.select(is_full, last, i.index), place)
+        b.cbranch(is_full, full, head)
+        b.position_at_end(full)
+        b.cbranch(is_before(value, last), head, end)
+        b.position_at_end(head)
+        at = b.load(place, typ=I64)
+        b.cbranch(b.icmp_signed(">", at, I64(0)), look, found)
+        b.position_at_end(look)
+        before = b.sub(at, I64(1))
+        b.cbranch(is_before(value, before), move, found)
+        b.position_at_end(move)
+        s.write(s.read(s.order, b.add(out, before), "int64"), s.order, b.add(out, at), "int64")
+        b.store(before, place)
+        b.branch(head)
+        b.position_at_end(found)
+        s.write(i.index, s.order, b.add(out, b.load(place, typ=I64)), "int64")
+        b.branch(end)
+        b.position_at_end(end)
+
+
 def _order(is_descending):
     def write(module, name, dtype):
-        """The positions that put each row in order, equal elements in theirs, a NaN as the greatest: by insertion."""
-        s = Kernel(module, name, dtype, ("x", "out"), ("rows", "length"))
-        b = s.ir
-        with emit.loop(b, 0, s.rows) as row:
-            base = b.mul(row.index, s.length)
-            with emit.loop(b, 0, s.length) as i:
-                value = s.read(s.x, b.add(base, i.index))
-                with b.goto_entry_block():
-                    place = b.alloca(I64)
-                b.store(i.index, place)
-                head, move, out = (b.append_basic_block(label) for label in ("head", "move", "out"))
-                look = b.append_basic_block("look")
-                b.branch(head)
-                b.position_at_end(head)
-                at = b.load(place, typ=I64)
-                b.cbranch(b.icmp_signed(">", at, I64(0)), look, out)
-                b.position_at_end(look)
-                before = s.read(s.out, b.add(base, b.sub(at, I64(1))), "int64")
-                other = s.read(s.x, b.add(base, before))
-                great, little = (value, other) if is_descending else (other, value)
-                is_number, is_nan = b.fcmp_ordered("==", little, little), b.fcmp_unordered("uno", great, great)
-                is_after = b.or_(b.fcmp_ordered(">", great, little), b.and_(is_nan, is_number))
-                b.cbranch(is_after, move, out)
-                b.position_at_end(move)
-                s.write(before, s.out, b.add(base, at), "int64")
-                b.store(b.sub(at, I64(1)), place)
-                b.branch(head)
-                b.position_at_end(out)
-                s.write(i.index, s.out, b.add(base, b.load(place, typ=I64)), "int64")
+        """The first `kept` of the positions that put each row in order."""
+        s = Kernel(module, name, dtype, ("x", "order"), ("rows", "length", "kept"))
+        with emit.loop(s.ir, 0, s.rows) as row:
+            _sort_row(s, row.index, s.kept, is_descending)
         s.done()
 
     return write
+
+
+def _middles(s):
+    """Where the two middle positions of a row of `order` are from its start, which are one if there is an odd number."""
+    b = s.ir
+    return b.sdiv(b.sub(s.length, I64(1)), I64(2)), b.sdiv(s.length, I64(2))
+
+
+def middle(module, name, dtype):
+    """The middle element of each row, or the mean of the middle two; NaN if one is NaN. `order` gets positions."""
+    s = Kernel(module, name, dtype, ("x", "order", "out"), ("rows", "length"))
+    b, k = s.ir, s.k
+    infinity, half = k.constant(float("inf"), dtype, 1), k.constant(0.5, dtype, 1)
+    with emit.loop(b, 0, s.rows) as row:
+        base = b.mul(row.index, s.length)
+        _sort_row(s, row.index, s.length, False)
+        at = lambda place, base=base: s.read(s.x, b.add(base, s.read(s.order, b.add(base, place), "int64")))
+        low, high = map(at, _middles(s))
+        # Between two infinities is no number, and equal ones are themselves; between numbers no sum of them overflows.
+        has_end = b.or_(b.fcmp_ordered("==", k.abs(low), infinity), b.fcmp_ordered("==", k.abs(high), infinity))
+        between = b.select(has_end, b.fadd(b.fmul(low, half), b.fmul(high, half)), b.fadd(low, b.fmul(b.fsub(high, low), half)))
+        last, found = at(b.sub(s.length, I64(1))), b.select(b.fcmp_ordered("==", low, high), low, between)
+        s.write(b.select(b.fcmp_unordered("uno", last, last), k.constant(float("nan"), dtype, 1), found), s.out, row.index)
+    s.done()
+
+
+def middle_slopes(module, name, dtype):
+    """What `middle` hands back from `g`, where its result was `z`: to the middle element, or half to each of two; nothing to a row
+    with NaN. `order` gets positions.
+    """
+    s = Kernel(module, name, dtype, ("g", "x", "z", "order", "out"), ("rows", "length"))
+    b, k = s.ir, s.k
+    zero, half = k.constant(0.0, dtype, 1), k.constant(0.5, dtype, 1)
+    with emit.loop(b, 0, s.rows) as row:
+        base, z = b.mul(row.index, s.length), s.read(s.z, row.index)
+        with emit.loop(b, 0, s.length) as i:
+            s.write(zero, s.out, b.add(base, i.index))
+        with b.if_then(b.fcmp_ordered("==", z, z)):
+            _sort_row(s, row.index, s.length, False)
+            g, (first, second) = s.read(s.g, row.index), _middles(s)
+            is_one = b.icmp_signed("==", first, second)
+            for middle, share in ((first, b.select(is_one, g, b.fmul(g, half))), (second, b.select(is_one, zero, b.fmul(g, half)))):
+                place = b.add(base, s.read(s.order, b.add(base, middle), "int64"))
+                s.write(b.fadd(s.read(s.out, place), share), s.out, place)
+    s.done()
 
 
 def _running(is_product, is_reversed):
@@ -258,6 +320,20 @@ def take_along(module, name, dtype):
     s.done()
 
 
+def take_rows(module, name, dtype):
+    """Rows of `inner` elements at positions, which count from the front only."""
+    s = Kernel(module, name, dtype, ("x", "places", "out"), ("size", "inner", "count"))
+    b = s.ir
+    with emit.loop(b, 0, s.count) as i:
+        place = s.read(s.places, i.index, "int64")
+        with b.if_then(b.icmp_unsigned(">=", place, s.size), likely=False):
+            b.ret(I64(0))
+            b.position_at_end(b.append_basic_block("dead"))
+        with emit.loop(b, 0, s.inner) as n:
+            s.write(s.read(s.x, s.at((place, s.inner), n.index)), s.out, s.at((i.index, s.inner), n.index))
+    s.done()
+
+
 def add_along(module, name, dtype):
     """Elements added to lines of `size` at `count` positions of their own each."""
     s = Kernel(module, name, dtype, ("x", "places", "out"), ("outer", "size", "inner", "count"))
@@ -285,7 +361,8 @@ def add_rows(module, name, dtype):
 
 WRITERS = {
     "max_windows": max_windows, "placed_windows": placed_windows, "sum_windows": sum_windows, "spread_windows": spread_windows,
-    "along": along, "order": _order(False), "order_descending": _order(True), "cumsum": _running(False, False),
-    "cumsum_from_end": _running(False, True), "cumprod": _running(True, False), "cumprod_slope": cumprod_slope,
-    "take_along": take_along, "add_along": add_along, "add_rows": add_rows,
+    "along": along, "order": _order(False), "order_descending": _order(True), "middle": middle, "middle_slopes": middle_slopes,
+    "cumsum": _running(False, False), "cumsum_from_end": _running(False, True), "cumprod": _running(True, False),
+    "cumprod_slope": cumprod_slope,
+    "take_along": take_along, "take_rows": take_rows, "add_along": add_along, "add_rows": add_rows,
 }
