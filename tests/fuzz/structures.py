@@ -83,8 +83,9 @@ def linear(d):
         return None
     x = d.values[a]
     n = x.shape[-2]
-    square = f"({a} @ {a}.swapaxes(-1, -2) + 2.0 * np.eye({n}, dtype='{x.dtype}'))"
-    real = (f"rg.linalg.cholesky({square})", f"rg.linalg.eigvalsh({square})", f"rg.linalg.svdvals({a})", f"rg.linalg.det({square})",
+    # Rows may repeat; with one number on the diagonal eigenvalues would then be equal, where they have no derivative one by one.
+    square = f"({a} @ {a}.swapaxes(-1, -2) + np.diag(2.0 + 0.3 * np.arange({n})).astype('{x.dtype}'))"
+    real = (f"rg.linalg.cholesky({square})", f"rg.linalg.eigvalsh({square})", f"rg.linalg.svdvals({square})", f"rg.linalg.det({square})",
             f"rg.linalg.slogdet({square})[1]", f"rg.linalg.norm({square})", f"rg.linalg.eigh({square})[0]", f"rg.linalg.solve({square}, {a})",
             f"rg.linalg.inv({square})", f"rg.linalg.solve_triangular({square}, {a})", f"rg.linalg.norm({a}, axis=-1)")
     common = (f"{a} @ {a}.swapaxes(-1, -2)", f"{a}.swapaxes(-1, -2) @ {a}", f"rg.einsum('...ij,...kj->...ik', {a}, {a})", f"rg.einsum('...ij->...i', {a})",
