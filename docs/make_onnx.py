@@ -5,8 +5,9 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
-import onnx
+import onnx.defs
 
 from retrograde.onnx.building import EMITTERS
 from retrograde.onnx.exporting import NEWEST, OLDEST
@@ -29,9 +30,9 @@ read: `rg.onnx.load` raises an UnsupportedOnnxError that names them.
 WRITTEN = """
 ## Written
 
-These ops are written as operators of versions {oldest} to {newest}. All others are written as what they are made of, if that comes
-down to these, as losses, norms and most layers do; if not, `rg.onnx.export` raises an UnsupportedOnnxError that names the op. Loops
-(`rg.scan`, `rg.fori_loop`, `rg.while_loop`) and branches (`rg.cond`) are `Loop`.
+These ops are written as operators of versions {oldest} to {newest}. All other ops are written as what they are made of, if that
+comes down to these, as losses, norms and most layers do; if not, `rg.onnx.export` raises an UnsupportedOnnxError that names the op.
+Loops (`rg.scan`, `rg.fori_loop`, `rg.while_loop`) and branches (`rg.cond`) are `Loop`.
 
 {ops}
 """
@@ -60,7 +61,8 @@ def _rows():
     """(operator, how it is read, since which version) for each that the onnx package knows, in its newest version."""
     schemas = {(schema.domain, schema.name): schema for schema in onnx.defs.get_all_schemas()}
     defined = {}
-    for schema in onnx.defs.get_all_schemas_with_history():
+    history: Any = onnx.defs.get_all_schemas_with_history()
+    for schema in history:
         if schema.has_function or schema.has_context_dependent_function:
             key = schema.domain, schema.name
             defined[key] = min(schema.since_version, defined.get(key, schema.since_version))

@@ -56,6 +56,10 @@ def test_an_op_gives_in_onnxruntime_what_it_gives_here(case):
     (lambda x: x[1:, ..., None], np.ones((3, 4))), (lambda x: x[-1], np.arange(12.0).reshape(3, 4)), (lambda x: x[:, ::-2], np.arange(12.0).reshape(3, 4)),
     (lambda x: x[:, [2, 0]], np.arange(12.0).reshape(3, 4)), (lambda x: x[[1, 2], [0, 3]], np.arange(12.0).reshape(3, 4)),
     (lambda x: x[:, [1, 2], [0, 3]], np.arange(24.0).reshape(2, 3, 4)), (lambda x: rg.topk(x, 2)[0], np.array([3.0, 1, 2])),
+    (lambda x: rg.floor(x) + rg.round(x), np.arange(8)), (lambda x: rg.isnan(x) | rg.isinf(x), np.arange(8)), (lambda x: ~(x > 3), np.arange(8)),
+    (lambda x: x[0, :, [1, 2]], np.arange(24.0).reshape(2, 3, 4)), (lambda x: x[:, 1, [1, 2]], np.arange(24.0).reshape(2, 3, 4)),
+    (lambda x: rg.where(x > 3, x, -x), np.arange(8)), (lambda x: rg.sum(x > 3), np.arange(8)), (lambda x: rg.mean(x), np.arange(8)),
+    (lambda x: rg.maximum(x > 3, x < 2), np.arange(8)), (lambda x: (x > 3) == (x < 2), np.arange(8)), (lambda x: x.astype(rg.bool_), np.arange(3)),
     (lambda x: rg.cumsum(x, 1), np.ones((2, 3))), (lambda x: rg.interpolate(x, scale_factor=2, mode="bilinear"), np.arange(16.0).reshape(1, 1, 4, 4)),
 ])
 def test_uses_that_the_registry_has_no_sample_of(function, x):

@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
 import retrograde as rg
@@ -28,6 +29,27 @@ def test_a_part_of_the_node_tests_passes():
         cases = [case for case in onnx_nodes.cases_of(MODULES) if drawn(case.name, 6)]
     assert len(cases) > 60
     assert explained(outcomes(cases), onnx_nodes.REASONS)[1] == []
+
+
+def compiled(model, *inputs):
+    """What a compiled model gives, of whose inputs the floats are traced; shapes and the like are numbers."""
+    floats = [isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in inputs]
+
+    @rg.jit
+    def function(*traced):
+        left = iter(traced)
+        return model(*[next(left) if is_float else x for x, is_float in zip(inputs, floats, strict=True)])
+
+    return function(*[rg.asarray(x) for x, is_float in zip(inputs, floats, strict=True) if is_float])
+
+
+def test_compiled_models_give_the_same_or_say_that_they_cannot_be():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cases = [c for c in onnx_nodes.cases_of(MODULES) if onnx_nodes.has_floats(c) and drawn(c.name, 25)]
+    found = [onnx_nodes.outcome(case, compiled) for case in cases if onnx_nodes.outcome(case).state == "passed"]
+    assert [one for one in found if one.state != "passed" and not one.message.startswith("TraceError")] == []
+    assert len([one for one in found if one.state == "passed"]) > 8
 
 
 @pytest.mark.long

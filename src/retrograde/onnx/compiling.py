@@ -58,8 +58,8 @@ class Compiler:
                 raise OnnxError(f"{name} returns {each!r}, and nothing of that name is in it")
         steps, reads = _ordered(name, steps, reads, known | outer - {*made})
         _note_last_uses(steps, reads, {*made, *inputs} - {*outputs})
-        return Graph(name, inputs, outputs, constants, steps,
-                     frozenset([n for n in [*taken, *outputs] if n and n not in known | {*made}]))
+        own = known | {*made}
+        return Graph(name, inputs, outputs, constants, steps, frozenset([n for n in [*taken, *outputs] if n and n not in own]))
 
     def _check_count(self, count, is_unfolded):
         """Raise an OnnxError if there are more nodes than a model has that is written in earnest."""

@@ -91,12 +91,16 @@ def load(source, /, trainable=True):
     if compiler.missing:
         listed = "; ".join([f"{operator}, of {label}" for operator, label in list(compiler.missing.items())[:10]])
         raise UnsupportedOnnxError(f"the model has operators without a counterpart here: {listed}")
-    learned = {name: array for name, array in graph.constants.items() if _is_learned(graph, name, array)} if trainable else {}
+    places: dict[str, list] = {}
+    for step in graph.steps:
+        for i, read in enumerate(step.inputs):
+            places.setdefault(read, []).append((step, i))
+    learned = {name: array for name, array in graph.constants.items() if trainable and _is_learned(array, places.get(name, ()))}
     for name in learned:
         del graph.constants[name]
     graph.inputs = tuple([name for name in graph.inputs if name not in learned])
     told = _buffers(proto)
-    return OnnxModel(graph, learned, {name for name in learned if name in told or _is_statistic(graph, name)})
+    return OnnxModel(graph, learned, {name for name in learned if name in told or _is_statistic(places.get(name, ()))})
 
 
 def _buffers(proto):
@@ -109,18 +113,19 @@ def _buffers(proto):
     return {name for name in found if isinstance(name, str)} if isinstance(found, list) else ()
 
 
-def _is_learned(graph, name, array):
-    """Whether an initializer is a parameter: a float that some step computes with, rather than reads as a number."""
+def _is_learned(array, places):
+    """Whether an initializer is a parameter: a float that some step computes with, rather than reads as a number.
+
+    places  (step, position among its inputs) of those that read it
+    """
     if not is_computed(array.dtype) or not is_floating(array):
         return False
-    places = [(step, i) for step in graph.steps for i, read in enumerate(step.inputs) if read == name]
     computed = [1 for step, i in places if step.rule.numbers is not None and i not in step.rule.numbers]
     return len(computed) > 0 or not places
 
 
-def _is_statistic(graph, name):
-    places = {(step.operator, i) for step in graph.steps for i, read in enumerate(step.inputs) if read == name}
-    return len(places) > 0 and places <= _STATISTICS
+def _is_statistic(places):
+    return len(places) > 0 and {(step.operator, i) for step, i in places} <= _STATISTICS
 
 
 def _kept(module, name, value, is_buffer) -> Any:

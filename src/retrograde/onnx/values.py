@@ -1,5 +1,7 @@
 """Values on their way through a model: tensors, or arrays that are known whatever the inputs are."""
 
+from typing import Any
+
 import numpy as np
 
 from ..core.value import Value
@@ -14,7 +16,7 @@ def numbers(value):
                       value.detach().numpy() if isinstance(value, Value) else value)
 
 
-def integers(value):
+def integers(value) -> Any:
     """`value`, a list of integers or an array of them, as Python's."""
     return None if value is None else [int(n) for n in np.asarray(numbers(value)).reshape(-1)]
 

@@ -1,4 +1,4 @@
-"""`torch.onnx`: present, so that programs may import it; nothing is exported."""
+"""`torch.onnx`: present, so that programs may import it; `rg.onnx` is what exports."""
 
 from ..errors import ArgumentError
 
@@ -7,4 +7,5 @@ __all__ = ["export"]
 
 def export(*_, **__):
     """An error: there is no ONNX here."""
-    raise ArgumentError("torch.onnx exports nothing here; keep the weights with torch.save(model.state_dict(), path)")
+    raise ArgumentError("torch.onnx exports nothing here; retrograde.onnx.export(model, arguments, path) does, for modules of "
+                        "this package too")

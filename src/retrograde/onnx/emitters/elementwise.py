@@ -20,6 +20,8 @@ _SAME = {
     "sinh": "Sinh", "sqrt": "Sqrt", "tan": "Tan", "tanh": "Tanh", "positive": "Identity", "contiguous": "Identity", "mish": "Mish",
     "contiguous_backward": "Identity", "bitwise_invert": "BitwiseNot",
 }
+#: Those of them that runtimes know for floats only, and that mean nothing else for integers.
+_OF_FLOATS = frozenset(["ceil", "floor", "round", "isnan", "isinf"])
 #: Ops of two operands in the dtype of the result.
 _BINARY = {"add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "power": "Pow"}
 #: Ops of two operands in the dtype that both are brought to; the result may have another one.
@@ -47,7 +49,13 @@ def met(*operands):
 
 @emits(*_SAME)
 def _same(e, node, x):
-    return e.add(_SAME[node.name], [e(x, met(x))]) if node.dtype.kind == "b" else e.add(_SAME[node.name], [e(x, node.dtype)])
+    operator, dtype = _SAME[node.name], node.dtype if node.dtype.kind != "b" else met(x)
+    if node.name in _OF_FLOATS and dtype.kind in "biu":
+        # Of integers these are what they are, and runtimes know them for floats only.
+        return e.add("Identity", [e(x)]) if node.dtype.kind != "b" else e.add(operator, [e(x, np.float32)])
+    if node.name == "bitwise_invert" and dtype.kind == "b":
+        operator = "Not"
+    return e.add(operator, [e(x, dtype)])
 
 
 @emits(*_BINARY)

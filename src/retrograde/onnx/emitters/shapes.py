@@ -159,7 +159,7 @@ def _same_sizes(a, b):
 def _getitem(e, node, x, index):
     parts = list(index) if isinstance(index, (tuple, list)) else [index]
     advanced = [p for p in parts if isinstance(p, (Node, list, np.ndarray))]
-    if any(p.dtype == bool for p in advanced if isinstance(p, (Node, np.ndarray))):
+    if any((p if isinstance(p, Node) else np.asarray(p)).dtype.kind == "b" for p in advanced):
         raise UnsupportedOnnxError("elements that are chosen by a mask have no counterpart here; use where, or places")
     ndim = len(x.shape)
     used = len([p for p in parts if p is not None and p is not Ellipsis])
@@ -187,6 +187,9 @@ def _taken(e, name, sizes, parts, node):
             arrays.append((axis, part))
             kept.append(("array", axis))
         axis += 1
+    if arrays and any(isinstance(p, Dimension) for _, p in gone):
+        raise UnsupportedOnnxError("a place that depends on a dynamic size beside arrays of places is not exported; index one "
+                                   "after the other")
     if arrays and gone:
         # A number beside arrays is an array of one place.
         arrays = sorted([*arrays, *[(a, np.array(p)) for a, p in gone if not isinstance(p, Dimension)]], key=lambda pair: pair[0])

@@ -1,6 +1,7 @@
 """Convolutions, also transposed, of integers and deformed."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _BY_AXES = {1: conv1d, 2: conv2d, 3: conv3d}
 _TRANSPOSED = {1: conv_transpose1d, 2: conv_transpose2d, 3: conv_transpose3d}
 
 
-def geometry(sizes, kernel, strides, dilations, pads, auto_pad):
+def geometry(sizes, kernel, strides, dilations, pads, auto_pad) -> Any:
     """(strides, dilations, the border before and after each axis) of windows over axes of `sizes`."""
     count = len(sizes)
     strides, dilations = list(strides or [1] * count), list(dilations or [1] * count)
@@ -111,7 +112,7 @@ def _col2im(x, image_shape, block_shape, /, *, strides=None, pads=None, dilation
     if len(sizes) == 2:
         # Over the image with its border, which is cut off then.
         whole = [n + a + b for n, (a, b) in zip(sizes, borders, strict=True)]
-        found = columns_to_image(x, tuple(whole), tuple(kernel), tuple(dilations), 0, tuple(strides))
+        found: Any = columns_to_image(x, tuple(whole), tuple(kernel), tuple(dilations), 0, tuple(strides))
         return found[:, :, borders[0][0]:borders[0][0] + sizes[0], borders[1][0]:borders[1][0] + sizes[1]]
     return _columns_added(x, sizes, kernel, strides, dilations, borders)
 
@@ -145,8 +146,8 @@ def _deform_conv(x, weight, offset, bias=None, mask=None, /, *, kernel_shape=Non
     high, wide = offset.shape[2:]
     taps = kernel[0] * kernel[1]
     moved = offset.reshape((batch, offset_group, taps, 2, high, wide))
-    rows = np.arange(high)[:, None] * strides[0] - borders[0][0]
-    columns = np.arange(wide)[None, :] * strides[1] - borders[1][0]
+    rows: Any = np.arange(high)[:, None] * strides[0] - borders[0][0]
+    columns: Any = np.arange(wide)[None, :] * strides[1] - borders[1][0]
     tap_rows, tap_columns = [a.reshape(-1, 1, 1) for a in np.meshgrid(
         np.arange(kernel[0]) * dilations[0], np.arange(kernel[1]) * dilations[1], indexing="ij")]
     places = [moved[:, :, :, 0] + (rows + tap_rows).astype(x.dtype), moved[:, :, :, 1] + (columns + tap_columns).astype(x.dtype)]

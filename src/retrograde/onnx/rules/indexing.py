@@ -1,6 +1,7 @@
 """Operators that choose elements by their places, or write to places."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def _scatter_nd(x, places, updates, /, *, reduction="none"):
     # Several updates of one place: by the places of the elements in one row.
     depth = places.shape[-1]
     inner = math.prod(x.shape[depth:])
-    row = 0
+    row: Any = 0
     for i, each in enumerate(index):
         row = row + each * math.prod(x.shape[i + 1:depth])
     flat = (row.reshape(-1, 1) * inner + np.arange(inner)).reshape(-1)

@@ -1,6 +1,7 @@
 """Numbers of few bits with a scale and a zero point."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,14 @@ def _quantize(x, scale, zero=None, /, *, axis=1, block_size=0, output_dtype=0, s
     found = round(astype(found, np.float64))
     if zero is not None:
         found = found + _wide(_fitted(zero, x.shape, axis, block_size), np.float64)
-    low, high = _RANGES.get(dtype.name) or (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    return converted(clip(found, low, high), dtype)
+    return converted(clip(found, *_range(dtype)), dtype)
+
+
+def _range(dtype) -> tuple[Any, Any]:
+    if dtype.name in _RANGES:
+        return _RANGES[dtype.name]
+    limits = np.iinfo(dtype)
+    return limits.min, limits.max
 
 
 def _wide(x, dtype):

@@ -1,5 +1,6 @@
 """Recurrent layers: RNN, GRU, LSTM, in both directions, for sequences of any lengths."""
 
+
 import numpy as np
 
 from ...errors import OnnxError, UnsupportedOnnxError
@@ -115,8 +116,8 @@ def _gru(x, w, r, bias=None, lengths=None, h=None, /, *, hidden_size=None, direc
         f, g = functions[2 * number:2 * number + 2]
         wb, rb = _halves(None if bias is None else bias[number], 3 * size)
         wn, rn = w[number], r[number]
-        both = None if wb is None else (wb + rb)[:2 * size]
-        new_wb, new_rb = (0, 0) if wb is None else (wb[2 * size:], rb[2 * size:])
+        both = None if wb is None or rb is None else (wb + rb)[:2 * size]
+        new_wb, new_rb = (0, 0) if wb is None or rb is None else (wb[2 * size:], rb[2 * size:])
 
         def step(carry, row):
             (old,) = carry

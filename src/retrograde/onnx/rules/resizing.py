@@ -1,6 +1,7 @@
 """Resize: each axis is a product with a matrix of weights, which is known before."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def _upsample(x, scales, /, *, mode="nearest"):
     return _resize_10(x, scales, mode=mode)
 
 
-def _scales_and_sizes(shape, axes, scales, sizes, policy):
+def _scales_and_sizes(shape, axes, scales, sizes, policy) -> Any:
     lengths = [shape[a] for a in axes]
     if (sizes is None or len(sizes) == 0) and (scales is None or len(scales) == 0):
         raise OnnxError("Resize needs scales or sizes")

@@ -1,6 +1,7 @@
 """Images read at places between their elements: grids, regions of interest."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def at_places(x, places, mode, border):
             low = floor(p)
             weights = cubic_weights(p - low)
             taps.append([(low + i - 1, w) for i, w in enumerate(weights)])
-    total = None
+    total: Any = None
     batch = np.arange(x.shape[0]).reshape(-1, 1)
     for chosen in product(*taps):
         index, weight = [], None
@@ -121,7 +122,7 @@ def _samples(start, length, count, inner):
 
 def _region(x, rows, columns, mode):
     """Samples of one image, of which each is the weighted sum of its four neighbours, or the greatest of the weighted ones."""
-    total = None
+    total: Any = None
     high, wide = x.shape[2:]
     for (r, wr, r_in), (c, wc, c_in) in product(_neighbours(rows, high), _neighbours(columns, wide)):
         weight = (wr * r_in)[:, None] * (wc * c_in)[None, :]

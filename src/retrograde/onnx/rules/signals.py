@@ -45,7 +45,9 @@ def transformed(x, length, axis, inverse, onesided):
 
 @rule("STFT", since=17, numbers=(1, 3))
 def _stft(x, step, window=None, length=None, /, *, onesided=1):
-    size = integer(length) if length is not None else window.shape[0]
+    if length is None and window is None:
+        raise OnnxError("STFT needs a window or a length of frames")
+    size = window.shape[0] if length is None and window is not None else integer(length)
     frames = moveaxis(unfold(x, 1, size, integer(step)), -1, 2)
     if window is not None:
         frames = frames * window.reshape((1, 1, -1, 1))

@@ -1,5 +1,7 @@
 """Operators on texts, which arrays of objects hold."""
 
+from typing import Any
+
 import numpy as np
 
 from ..rule import rule
@@ -28,11 +30,11 @@ def _encoded(x, /, *, keys_floats=None, keys_int64s=None, keys_strings=None, key
     keys = next(list(k) for k in (keys_floats, keys_int64s, keys_strings, keys_tensor) if k is not None)
     kinds = ((values_floats, default_float, np.float32), (values_int64s, default_int64, np.int64),
              (values_strings, default_string, object))
-    values, default, dtype = next((each for each in kinds if each[0] is not None), (values_tensor, default_tensor, None))
+    given: Any = next((each for each in kinds if each[0] is not None), (values_tensor, default_tensor, None))
+    values, default, dtype = given
     if dtype is None:
-        dtype = values.dtype
-        kinds = {"i": default_int64, "f": default_float, "O": default_string}
-        default = kinds[dtype.kind] if default is None else default.reshape(-1)[0]
+        defaults = {"i": default_int64, "f": default_float, "O": default_string}
+        dtype, default = values.dtype, defaults[values.dtype.kind] if default is None else default.reshape(-1)[0]
     known = dict(zip([_key(k) for k in keys], list(values), strict=True))
     return np.array([known.get(_key(each), default) for each in x.reshape(-1)], dtype).reshape(x.shape)
 
