@@ -27,7 +27,7 @@ class Given:
         self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Value) and is_float(leaf.dtype)]
         self.values = tuple([self._leaves[i] for i in self._places])
         self._leaves = [np.asarray(leaf.detach()) if isinstance(leaf, Value) else leaf for leaf in self._leaves]
-        self.plain = self._build(self._leaves)
+        self.plain: Any = self._build(self._leaves)
 
     def rebuilt(self, values):
         """The arguments with these values in the places of the tensors."""
@@ -75,7 +75,7 @@ def vector(found):
     return flatten(found)[0] if isinstance(found, (list, tuple, dict)) else reshape(found, (-1,))
 
 
-def inputs(arguments):
+def inputs(arguments) -> Any:
     """Arguments with Python floats as NumPy's, which compiled code reads; others are constants of it."""
     return tree.map(lambda leaf: np.float64(leaf) if type(leaf) is float else leaf, arguments)
 
@@ -130,7 +130,8 @@ def _is_vector(x0):
 
 def number(found):
     """One number of what an objective gives: a number, or an array of one."""
-    if np.shape(found if not isinstance(found, Value) else found.raw if not found.is_traced else found) == ():
+    shape = found.shape if isinstance(found, Value) else np.shape(found)
+    if shape == ():
         return found
     return reshape(found, ()) if isinstance(found, Value) else np.asarray(found).reshape(())
 

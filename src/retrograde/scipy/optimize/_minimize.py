@@ -1,5 +1,7 @@
 """Minima of functions of several variables."""
 
+from typing import Any
+
 import numpy as np
 
 from ...core.value import Value
@@ -65,18 +67,18 @@ def _bound_leaves(bounds):
 def _derivatives(objective, fun, given, start, method, jac, hess, hessp, compiled):
     """What SciPy calls, and the derivatives that it gets, by their names."""
     name, plain = method.lower() if isinstance(method, str) else method, inputs(given.plain)
-    call = lambda x: float(array(number(fun(start.built(x), *given.plain))))
+    call: Any = lambda x: float(array(number(fun(start.built(x), *given.plain))))
     if name in _WITHOUT_GRADIENT:
         return call, {}
-    found = {}
+    found: dict[str, Any] = {}
     if jac is None:
         both = Attempted(value_and_grad(objective), compiled)
 
-        def call(x):
+        def together(x):
             value, slopes = both(x, *plain)
             return float(array(value)), np.asarray(slopes, np.float64)
 
-        found["jac"] = True
+        call, found["jac"] = together, True
     else:
         found["jac"] = _of_vectors(jac, start, given)
     slopes = grad(objective)
