@@ -3,4 +3,4 @@
 A call with a tensor among its arguments is recorded; any other call is SciPy's own.
 """
 
-from . import integrate, linalg, signal, special, stats
+from . import integrate, linalg, optimize, signal, special, stats

@@ -1,4 +1,4 @@
-"""Ordinary differential equations, solved by SciPy and differentiated by the adjoint equation."""
+"""Ordinary differential equations, solved by SciPy and differentiated."""
 
 import numpy as np
 
@@ -6,13 +6,12 @@ from .. import tree
 from ..core.mode import is_lazy
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..extend import defvjp_argnums, primitive
 from ..extras import optional
 from ..misc.flatten import flatten
-from ..ops.joins import concatenate, stack
-from ..ops.movements import reshape
-from ..ops.reductions import sum
-from ..transforms.grad import vjp
+from ._ivp import solve_ivp
+from ._states import adjoint_states
+
+__all__ = ["odeint", "solve_ivp"]
 
 _solve_by_scipy = optional("scipy.integrate", "scipy").odeint
 #: The options of SciPy's function in order.
@@ -49,7 +48,7 @@ def odeint(func, y0, t, args=(), *positional, **options):
 
     solver = {name: value for name, value in options.items() if name not in _FORWARD_ONLY and name != "tfirst"}
     y0, t = (flatten(x)[0] if isinstance(x, (list, tuple)) or not np.ndim(x) else x for x in (y0, t))
-    states = _solve(slope, y0, t, values, **solver)
+    states = adjoint_states(_Solver(solver), slope, y0, t, values)
     if not options.get("full_output"):
         return states
     given = tree.map(lambda leaf: np.asarray(leaf) if isinstance(leaf, Value) else leaf, (y0, t, args))
@@ -67,42 +66,31 @@ def _check_outside(func, y0, t, args, options):
                                 "over in args")
 
 
-_solve = primitive(_solve_by_scipy)
+class _Solver:
+    """SciPy's odeint with its options, for the equations of a derivative."""
 
+    fault, advice = None, 'give more times in t, or use solve_ivp(..., sensitivity="forward")'
 
-def _adjoint(argnums, answer, args, kwargs):
-    r"""The rule of `_solve(slope, y0, t, values)`.
+    def __init__(self, options):
+        self._options = options
+        # Tolerances of each part of the state are not those of its cotangent.
+        self._scalar = {name: np.min(value) if name in ("rtol", "atol") and value is not None else value
+                        for name, value in options.items()}
 
-    Backwards in time the cotangent $w$ of the state $y$ obeys $\dot w = -w\,\partial f / \partial y$, while those of time and of
-    the other arguments gather $-w\,\partial f / \partial t$ and $-w\,\partial f / \partial \theta$ (Pontryagin, 1962).
-    """
-    function, _, t, values = args
-    parameters, unflatten = flatten(values)
-    size = answer.shape[1]
-    # Tolerances of each part of the state are not those of its cotangent.
-    solver = {name: np.min(value) if name in ("rtol", "atol") and value is not None else value for name, value in kwargs.items()}
+    def prepared(self, function):
+        """A function of the equations, to be called many times."""
+        return function
 
-    def slope(y, t, parameters):
-        return reshape(function(y, t, *unflatten(parameters)), (size,))
+    def states(self, slope, y0, t, values):
+        """The states at all times."""
+        return _solve_by_scipy(slope, y0, t, values, **self._options)
 
-    def backwards(state, t, parameters):
-        value, pullback = vjp(slope, state[:size], t, parameters)
-        of_y, of_t, of_parameters = pullback(-state[size : 2 * size])
-        return concatenate([value, of_y, reshape(of_t, (1,)), of_parameters])
+    def end(self, slope, y0, times, parameters):
+        """The state at the last of two times."""
+        return odeint(slope, y0, times, (parameters,), **self._scalar)[1]
 
-    def pull(g):
-        w, of_parameters, of_start, of_times = g[-1], np.zeros(parameters.shape), np.zeros(1), []
-        for i in range(answer.shape[0] - 1, 0, -1):
-            moved = reshape(sum(slope(answer[i], t[i], parameters) * g[i]), (1,))
-            of_times.append(moved)
-            start = concatenate([answer[i], w, of_start - moved, of_parameters])
-            found = odeint(backwards, start, stack([t[i], t[i - 1]]), (parameters,), **solver)[1]
-            w, of_start, of_parameters = found[size : 2 * size] + g[i - 1], found[2 * size : 2 * size + 1], found[2 * size + 1 :]
-        of_times = concatenate([*of_times, of_start])[::-1]
-        given = {0: None, 1: w, 2: of_times, 3: unflatten(of_parameters)}
-        return [given[number] for number in argnums]
-
-    return pull
-
-
-defvjp_argnums(_solve, _adjoint)
+    def tolerance(self, size):
+        """By how much a state may be wrong, by SciPy's own defaults."""
+        relative, absolute = (self._scalar.get(name) for name in ("rtol", "atol"))
+        default = 1.49012e-8
+        return (default if relative is None else relative) * size + (default if absolute is None else absolute)

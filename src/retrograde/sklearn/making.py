@@ -1,6 +1,7 @@
 """What parameters of an estimator stand for: networks by hidden sizes, optimizers and losses by name."""
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +24,11 @@ REGRESSION_LOSSES = {
 CLASSIFICATION_LOSSES = {"cross_entropy": lambda outputs, targets: functional.cross_entropy(outputs, targets, reduction="none")}
 
 
-def network(module, inputs, outputs, dtype):
+def network(module: Any, inputs, outputs, dtype):
     """The network of an estimator: what `module` makes of `inputs` and `outputs`, or layers of so many hidden units."""
     if isinstance(module, type) and issubclass(module, Module) or callable(module) and not isinstance(module, Module):
-        made = module(inputs, outputs)
+        function: Any = module
+        made = function(inputs, outputs)
         if not isinstance(made, Module):
             raise ArgumentError(f"module(inputs, outputs) must return a Module, got {type(made).__name__}")
         return made.to(dtype)

@@ -48,6 +48,9 @@ class Net(_base.BaseEstimator):
     random_state: Any
     verbose: Any
     module_: Any
+    _trainer: Any
+    _schedule: Any
+    _stopping: Any
     optimizer_: Any
 
     # Training.
