@@ -33,8 +33,8 @@ class Matmul(Kernel):
 
     def rows(self, step, accesses):
         product = accesses.product(step)
-        # One count only: a product's rows are those of its matrix, and what is worth it was decided by their number. A product of half
-        # precision is a kernel of its own, since its operands are widened as a whole where there is no instruction for them.
+        # One count only: a product's rows are those of its matrix, and what is worth it was decided by their number. A product of
+        # half precision is a pass of its own: where no instruction reads its operands, they are widened as a whole.
         return [product.problem.m] if is_worth_rows(product) and not any(_are_narrow(product)) else []
 
     def met(self, step, rows, accesses):
@@ -175,8 +175,8 @@ def _packs_matrix(problem, writer):
 
 
 def _launch(step, product, plan, writer, matrix, storage, result, lasts, item=None):
-    """The launch of a whole product with the second operand where `matrix` says; numbers of operands have so many bytes, if they are not
-    those of the result.
+    """The launch of a whole product with the second operand where `matrix` says; numbers of operands have `item` bytes, if
+    not those of the result.
     """
     problem = product.problem
     # Here the number of threads may decide: each element of the result is summed by one thread, in one order.

@@ -168,7 +168,8 @@ def _tiled(target, problem, is_swapped, panels=None, pairs=False):
     if panels:
         numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
     panel = 0 if right == "direct" else width
-    tile = partial(PairTile if pairs else Tile, problem.dtype, lanes, left=kind, panel=panel, is_c_contiguous=problem.c[1] == 1, is_fused=target.has_fma)
+    how = {"left": kind, "panel": panel, "is_c_contiguous": problem.c[1] == 1, "is_fused": target.has_fma}
+    tile = partial(PairTile if pairs else Tile, problem.dtype, lanes, **how)
     functions = _tiles(tile, numbers, vectors, lanes)
     if left != "direct":
         spec = PairPacking if pairs and left != "rows" else Packing

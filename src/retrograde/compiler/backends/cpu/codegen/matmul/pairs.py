@@ -1,7 +1,7 @@
 """Pairs: products of bfloat16 by the instruction that takes two numbers of k at a time, and adds up in float32.
 
-Two neighbours along k, four bytes, are moved as one number of float32 would be; so packing, panels and tiles are those of float32 with
-half of k. Where neighbours along k do not lie side by side, packing puts them there.
+Two neighbours along k, four bytes, are moved as one number of float32 would be; so packing, panels and tiles are those of float32
+with half of k. Where neighbours along k do not lie side by side, packing puts them there.
 
 The instruction takes subnormal numbers for zero, and makes no subnormal sums.
 """
@@ -19,7 +19,7 @@ def products_added(b, x, y, z):
 
 
 def loaded(b, pointer, step, kind, mask=None):
-    """Numbers at a pointer, a number or a vector of them, each paired with the one that lies `step` bytes behind it; as `kind`, which
+    """Numbers at a pointer, one or a vector of them, each paired with the one that lies `step` bytes behind it; as `kind`, which
     has their bits.
     """
     halves, whole = emit.like(kind, _HALF), emit.like(kind, I32)
