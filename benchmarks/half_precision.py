@@ -7,6 +7,7 @@ processor time of its rounds. Where PyTorch is installed its autocast is measure
 import argparse
 import os
 import time
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -31,7 +32,7 @@ WIDTH, GPT_LAYERS, GPT_WIDTH, HEADS, CONTEXT, BATCH = 512, 4, 128, 4, 64, 16
 
 def main():
     """Measure all, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="Half precision against float32.")
     parser.add_argument("--filter", default="", help="only what has this in its name")
     parser.add_argument("--rounds", type=int, default=30)
     options = parser.parse_args()
@@ -54,8 +55,8 @@ def cases():
     yield "step of a GPT, autocast", lambda: gpt(False), lambda: gpt(True)
     if find_spec("torch") is not None:
         torch = import_module("benchmarks.half_precision_torch")
-        yield "PyTorch beside ours: perceptron", torch.perceptron, lambda: perceptron(True)
-        yield "PyTorch beside ours: GPT", torch.gpt, lambda: gpt(True)
+        yield "PyTorch's autocast, ours: perceptron", torch.perceptron, lambda: perceptron(True)
+        yield "PyTorch's autocast, ours: GPT", torch.gpt, lambda: gpt(True)
 
 
 def least(runs, rounds):
@@ -78,9 +79,9 @@ def loop(function, dtype):
 def product(size, dtype):
     """A run of a product."""
     rows, columns, depth = size
-    rng, compiled = np.random.default_rng(0), rg.jit(lambda a, b: a @ b)
+    rng, compiled = np.random.default_rng(0), rg.jit(rg.matmul)
     a, b = rg.tensor(rng.normal(size=(rows, depth)), dtype=dtype), rg.tensor(rng.normal(size=(depth, columns)), dtype=dtype)
-    return lambda: compiled(a, b)
+    return partial(compiled, a, b)
 
 
 def perceptron(is_low):
