@@ -7,7 +7,7 @@ from .kernels.attention import ATTENTION
 from .kernels.cached_attention import CachedAttention
 from .kernels.convolution import Convolution
 from .kernels.fourier import Fourier
-from .kernels.inline import After, Elementwise, Gather, Leaf, Part, Pieces, Reshaped, Several, View
+from .kernels.inline import After, Elementwise, Gather, Leaf, Part, Pieces, Reshaped, Rounded, Several, View, Widened
 from .kernels.library import Library, Repeated
 from .kernels.linalg import LinearAlgebra
 from .kernels.loops import Pair, Reduction
@@ -25,7 +25,7 @@ _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pool
 #: kinds are theirs alone; of an op of several, the first one here that `matches` has the node: a sum at positions is a kernel if it
 #: has the form that this knows, else pieces if they never meet; a new shape is a view if it can be.
 KINDS = (
-    After(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
+    After(), Widened(), Rounded(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
     ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
     QuantizedProduct(), Unpacking(), CachedAttention(),
     Repeated(), Several(ATTENTION), Several(_POOLING))

@@ -37,6 +37,16 @@ class Target(NamedTuple):
         return self.has_fma and self.registers <= 16
 
     @property
+    def converts_half(self):
+        """Whether it has instructions between float16 and float32."""
+        return self.machine == "aarch64" or "+f16c" in self.features.split(",")
+
+    @property
+    def has_bfloat16(self):
+        """Whether it has instructions for bfloat16 in vectors of 64 bytes."""
+        return self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")
+
+    @property
     def machine(self):
         """The instruction set, as in "x86_64"."""
         return self.triple.partition("-")[0]

@@ -49,6 +49,19 @@ def narrowed(z, x):
     return astype(z, x.dtype) if is_narrow(x) else z
 
 
+@conversion(is_public=False, samples=(call((2, 3), dtype=float32), call((2, 3), dtype=float64)))
+def rounded(x, /, dtype):
+    r"""`x`, which was computed in a wider type, as the result of an op in `dtype`. Compiled code rounds it where it is stored,
+    compared or selected by; what else is computed from it in the same pass may go on with `x` itself.
+
+    $\bar x$ is $\bar z$ converted back to the type of $x$.
+    """
+    return x.astype(dtype)
+
+
+rounded.defvjp(lambda g: g)
+
+
 @conversion(is_differentiable=False, samples=(call(np.ones(3, np.float32), dtype=int32), call(np.float32(1.5), dtype=int32)))
 def bitcast(x, /, dtype):
     """The bits of `x` read as another `dtype` of the same width.

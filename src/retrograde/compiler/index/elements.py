@@ -4,19 +4,22 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from .emitted import ELEMENTS, EMITTED, OF_FLOATS
+from .emitted import ELEMENTS, EMITTED, IN_MEMORY, OF_FLOATS
 
 #: How each reduction combines two numbers, by the name of the builder's operation, and where it starts.
 REDUCTIONS = {"sum": ("add", 0), "prod": ("multiply", 1), "max": ("maximum", -np.inf), "min": ("minimum", np.inf),
               "any": ("bitwise_or", False), "all": ("bitwise_and", True)}
 #: Ops that take the processor about as long as reading a number.
-CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "maximum", "minimum", "where", "less", "less_equal",
-                       "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive", "after"])
+CHEAP_OPS = frozenset(["add", "subtract", "multiply", "negative", "astype", "rounded", "maximum", "minimum", "where", "less",
+                       "less_equal", "greater", "greater_equal", "equal", "not_equal", "relu", "abs", "square", "positive",
+                       "after"])
 #: Ops whose values are found together for little more than one of them takes, by the function that finds both.
 PAIRS = {"sincos": ("sin", "cos"), "gelu_and_slope": ("gelu_erf", "gelu_erf_slope"),
          "gelu_tanh_and_slope": ("gelu_tanh", "gelu_tanh_slope"), "silu_and_slope": ("silu", "silu_slope")}
 #: For each of these ops (the function, which of the two it is, the other one).
 PARTNERS = {name: (both, i, names[1 - i]) for both, names in PAIRS.items() for i, name in enumerate(names)}
+#: Ops that bring numbers to another type.
+CONVERSIONS = frozenset(["astype", "rounded"])
 #: Ops that only hand their argument on.
 IDENTITIES = frozenset(["positive", "contiguous", "contiguous_backward", "copy_to_device"])
 #: The op that hands its first argument on once the second is there.
@@ -33,7 +36,7 @@ def is_emittable(op):
 def is_elementwise(node):
     """Whether a loop can compute the node, if it `has_elements`."""
     op = node.op
-    if op.name == "astype" or op.name in IDENTITIES:
+    if op.name in CONVERSIONS or op.name in IDENTITIES:
         return True
     return op.broadcasts and is_emittable(op) and (op.name not in OF_FLOATS or node.dtype.kind == "f")
 
@@ -48,16 +51,25 @@ def operation_key(op):
 
 def has_elements(node):
     """Whether kernels can compute in all dtypes that a node meets."""
-    return name_of(node.dtype) in ELEMENTS and all([_is_computed(a, node.dtype) for a in node.args])
+    return _has_dtypes(node, ELEMENTS)
 
 
-def _is_computed(argument, known):
-    """Whether kernels can compute with an argument, whose dtype is often that of its node, which is `known`."""
+def is_in_memory(node):
+    """Whether kernels can read and write all dtypes that a node meets, which is enough for what moves numbers or converts them."""
+    return _has_dtypes(node, IN_MEMORY)
+
+
+def _has_dtypes(node, names):
+    return name_of(node.dtype) in names and all([_has_dtype(a, node.dtype, names) for a in node.args])
+
+
+def _has_dtype(argument, known, names):
+    """Whether the dtype of an argument, which is often that of its node, `known`, is among `names`."""
     if argument.__class__ in (tuple, list):
-        return all([_is_computed(a, known) for a in argument])
+        return all([_has_dtype(a, known, names) for a in argument])
     if not hasattr(argument, "dtype") or isinstance(argument, type):
         return argument.__class__ is not complex
-    return argument.dtype is known or name_of(argument.dtype) in ELEMENTS
+    return argument.dtype is known or name_of(argument.dtype) in names
 
 
 def has_float_operands(operands):

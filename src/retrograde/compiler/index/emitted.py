@@ -15,3 +15,7 @@ EMITTED = frozenset([
 OF_FLOATS = frozenset(["floor_divide", "power", "remainder"])
 #: The dtypes that kernels compute in.
 ELEMENTS = frozenset(["bool", "int8", "int16", "int32", "int64", "float32", "float64"])
+#: Those that kernels read and write, and compute with as float32.
+NARROW = frozenset(["float16", "bfloat16"])
+#: All that is found in memory.
+IN_MEMORY = ELEMENTS | NARROW

@@ -13,6 +13,7 @@ from ...dtypes import name_of
 from ...shapes import row_major
 from .access_maps import AccessMaps
 from .elements import are_within
+from .emitted import ELEMENTS
 from .pieces import FILLED
 
 
@@ -126,7 +127,7 @@ class Select(NamedTuple):
 
 
 class Expression:
-    """The entries of one kernel in the order in which they are computed, each once; the nodes `rounded` are not fused with sums."""
+    """The entries of one kernel in the order in which they are computed, each once; nodes `rounded` are so by themselves."""
 
     def __init__(self, domain, facts, is_stored, rounded=frozenset()):
         self.domain, self.facts, self._is_stored, self._rounded = domain, facts, is_stored, rounded
@@ -178,6 +179,10 @@ class Expression:
             return [], lambda _: self._append(self._load(node, node.shape, node.dtype, place, guard))
         return self.facts.kind(node).entry(node, place, guard, self)
 
+    def is_rounded(self, node):
+        """Whether a node is rounded by itself, whatever reads it."""
+        return node in self._rounded
+
     # What the kinds of nodes become; see `Kind.entry`
 
     def applied(self, node, place, guard):
@@ -217,7 +222,9 @@ class Expression:
         if not hasattr(value, "shape"):
             return Constant(value, None)
         if value.size == 1 or not any(value.strides):
-            return Constant(value.flat[0].item(), name_of(value.dtype))
+            # Numbers of bfloat16 are no Python numbers by themselves.
+            number = value.flat[0].item() if name_of(value.dtype) in ELEMENTS else float(value.flat[0])
+            return Constant(number, name_of(value.dtype))
         value = np.ascontiguousarray(value)
         return self._load(value, value.shape, value.dtype, place, guard)
 

@@ -1,11 +1,23 @@
 """What loops compute on the way: elementwise ops, and views and pieces, which turn into addresses."""
 
 from ...core.symbol import Symbol
-from ...dtypes import is_complex, name_of
+from ...dtypes import float32, is_complex, name_of
 from ...shapes import row_major
 from ..graph.views import MOVEMENTS, is_movement
 from ..index.box import Store
-from ..index.elements import AFTER, CHEAP_OPS, CHECKS, are_within, has_elements, is_checked, is_elementwise
+from ..index.elements import (
+    AFTER,
+    CHEAP_OPS,
+    CHECKS,
+    CONVERSIONS,
+    IDENTITIES,
+    are_within,
+    has_elements,
+    is_checked,
+    is_elementwise,
+    is_in_memory,
+)
+from ..index.emitted import NARROW
 from ..index.pieces import MOST_IN_LOOPS, PIECES, are_tiles
 from .kind import Kind
 from .loops import LOOPS, result_steps
@@ -39,7 +51,10 @@ class Elementwise(Inline):
     is_work = True
 
     def matches(self, node, facts):
-        return bool(node.size) and is_elementwise(node) and has_elements(node)
+        if not node.size or not is_elementwise(node):
+            return False
+        is_handed_on = node.op.name in CONVERSIONS or node.op.name in IDENTITIES or node.op.name == AFTER
+        return is_in_memory(node) if is_handed_on else has_elements(node)
 
     def entry(self, node, place, guard, expression):
         return expression.applied(node, place, guard)
@@ -70,6 +85,33 @@ class After(Elementwise):
         return 0
 
 
+class Widened(Elementwise):
+    """Numbers of half precision as float32, which registers have them in anyhow."""
+
+    ops, is_work = ("astype",), False
+
+    def matches(self, node, facts):
+        x = node.args[0]
+        is_widening = isinstance(x, Symbol) and name_of(x.dtype) in NARROW and node.dtype == float32
+        return bool(node.size) and is_widening
+
+    def entry(self, node, place, guard, expression):
+        return expression.handed_on(node, place, guard)
+
+    def weight(self, node, expensive):
+        return 0
+
+
+class Rounded(Elementwise):
+    """The result of an op of half precision, which is computed in float32."""
+
+    ops = ("rounded",)
+
+    def entry(self, node, place, guard, expression):
+        # What is stored is rounded where it is written.
+        return expression.applied(node, place, guard) if expression.is_rounded(node) else expression.handed_on(node, place, guard)
+
+
 class View(Inline):
     """Elements of the operand at other places."""
 
@@ -80,7 +122,7 @@ class View(Inline):
             return False
         if node.dtype.kind == "c":  # all but new shapes of complex numbers are made of views of their parts
             return node.op.name == "reshape" and facts.index_map(node) is not None
-        return has_elements(node) and facts.index_map(node) is not None
+        return is_in_memory(node) and facts.index_map(node) is not None
 
     def viewed(self, node):
         return node.args[0]
@@ -101,7 +143,7 @@ class Reshaped(Inline):
     ops = ("reshape",)
 
     def matches(self, node, facts):
-        has_kernel = node.dtype.kind == "c" or has_elements(node)
+        has_kernel = node.dtype.kind == "c" or is_in_memory(node)
         return bool(node.size) and isinstance(node.args[0], Symbol) and has_kernel
 
     def unshaped(self, node):
@@ -138,7 +180,7 @@ class Pieces(Inline):
     ops, is_moving = tuple(PIECES), True
 
     def matches(self, node, facts):
-        return bool(node.size) and has_elements(node) and facts.pieces(node) is not None
+        return bool(node.size) and is_in_memory(node) and _meet(node) and facts.pieces(node) is not None
 
     def is_always_stored(self, node, facts):
         return len(facts.pieces(node)[0]) > MOST_IN_LOOPS
@@ -181,7 +223,7 @@ class Gather(Inline):
     def matches(self, node, facts):
         source, indices, axis = node.args
         has_positions = hasattr(indices, "shape") and axis is not None and indices.dtype.kind in "iu"
-        return bool(node.size) and isinstance(source, Symbol) and has_positions and has_elements(node)
+        return bool(node.size) and isinstance(source, Symbol) and has_positions and is_in_memory(node)
 
     def shown(self, node, facts):
         return facts.memory(node.args[0])
@@ -207,6 +249,11 @@ class Several(Inline):
 
     def matches(self, node, facts):
         return node.shape is None and self._has_kernel(node)
+
+
+def _meet(node):
+    """Whether arrays are joined in a type that NumPy has for them too: beside half precision that is not so of whole numbers."""
+    return name_of(node.dtype) not in NARROW or all([a.dtype == node.dtype for a in node.inputs])
 
 
 def _tile(node, piece, value):

@@ -3,9 +3,13 @@
 from functools import partial
 
 from ...core.symbol import Symbol
+from ...dtypes import bfloat16, float32, name_of
 from .. import cost
 from ..index.accesses import Product
+from ..index.box import Box, Store
 from ..index.elements import has_elements
+from ..index.emitted import NARROW
+from ..index.expression import Load
 from ..index.row_dependences import is_worth_rows, met_by_product
 from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch
@@ -22,15 +26,16 @@ class Matmul(Kernel):
         return is_plain and all([_is_matrix(a, node.dtype) for a in node.args])
 
     def memory(self, node, facts):
-        return [facts.base(a) for a in node.inputs]
+        return [facts.base(_unwidened(a)) for a in node.inputs]
 
     def product(self, step, accesses):
         return accesses.product(step)
 
     def rows(self, step, accesses):
         product = accesses.product(step)
-        # One count only: a product's rows are those of its matrix, and what is worth it was decided by their number.
-        return [product.problem.m] if is_worth_rows(product) else []
+        # One count only: a product's rows are those of its matrix, and what is worth it was decided by their number. A product of
+        # half precision is a pass of its own: where no instruction reads its operands, they are widened as a whole.
+        return [product.problem.m] if is_worth_rows(product) and not any(_are_narrow(product)) else []
 
     def met(self, step, rows, accesses):
         return met_by_product(accesses.product(step), rows)
@@ -43,6 +48,8 @@ class Matmul(Kernel):
 
     def launches(self, step, assembler):
         product, body = assembler.product(step), assembler.body
+        if any(_are_narrow(product)):
+            return _narrow_launches(step, product, assembler)
         matrix = None if body is None else body.fixed(product.b[0])
         # Outside of loops packing is a part of the product, which does it block by block while the block is in cache.
         if matrix is None or not _packs_matrix(product.problem, assembler):
@@ -102,6 +109,45 @@ class Matmul(Kernel):
         return 2 * node.size * node.args[0].shape[-1]
 
 
+def _narrow_launches(step, product, assembler):
+    """The launches of a product with operands of half precision: of bfloat16 in pairs where the processor has them, else of what is
+    widened to float32 before.
+    """
+    storage, result, lasts = assembler.storage, assembler.storage(step.roots[0]), assembler.lasts(step)
+    if all([a.dtype == bfloat16 for a, _ in (product.a, product.b)]):
+        plan = assembler.code("matmul").choose_pairs(assembler.target, product.problem)
+        if plan is not None:
+            return [_launch(step, product, plan, assembler, product.b, storage, result, lasts, ITEM_BYTES["float32"] // 2)]
+    before, wide = [], {}
+    for operand, is_narrow in zip((product.a[0], product.b[0]), _are_narrow(product), strict=True):
+        if is_narrow and id(operand) not in wide:
+            wide[id(operand)] = Scratch(operand.size * ITEM_BYTES["float32"])
+            before.append(_widened(step, operand, wide[id(operand)], assembler))
+    found = lambda buffer: wide[id(buffer)] if id(buffer) in wide else storage(buffer)
+    return [*before, _launch(step, product, _chosen(product.problem, assembler), assembler, product.b, found, result, lasts)]
+
+
+def _widened(step, operand, room, assembler):
+    """The launch that writes an operand of half precision as float32."""
+    load, store = Load(operand, 0, (1,), name_of(operand.dtype)), Store(room, 0, 0, (1,), "float32")
+    plan = assembler.code("loop_plan").plan_loops(Box((operand.size,), (False,), (load,), (store,)), assembler.target)
+    unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
+    buffers = tuple([assembler.storage(b) if b is operand else b for b in plan.buffers])
+    seconds = plan.work * cost.ENTRY_SECONDS
+    return assembler.launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, False, seconds, role="widen")
+
+
+def _unwidened(argument):
+    """An operand as it is in memory: of what is widened to float32, the numbers of half precision."""
+    is_widened = argument.op is not None and argument.op.name == "astype" and name_of(argument.args[0].dtype) in NARROW
+    return argument.args[0] if is_widened and isinstance(argument.args[0], Symbol) and argument.dtype == float32 else argument
+
+
+def _are_narrow(product):
+    """Which operands are of half precision."""
+    return [name_of(buffer.dtype) in NARROW for buffer, _ in (product.a, product.b)]
+
+
 def array_launch(problem, writer):
     """The launch of a product of no program. Its buffers are "a", "b", "c", in some order, and scratch memory."""
     product = Product(problem, ("a", 0), ("b", 0))
@@ -128,13 +174,15 @@ def _packs_matrix(problem, writer):
     return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
-def _launch(step, product, plan, writer, matrix, storage, result, lasts):
-    """The launch of a whole product with the second operand where `matrix` says."""
+def _launch(step, product, plan, writer, matrix, storage, result, lasts, item=None):
+    """The launch of a whole product with the second operand where `matrix` says; numbers of operands have `item` bytes, if
+    not those of the result.
+    """
     problem = product.problem
     # Here the number of threads may decide: each element of the result is summed by one thread, in one order.
     chunks = writer.threads if problem.flops > cost.SHARED_FLOPS else 1
     unit_for = partial(part_unit, writer)
-    unit, item = unit_for(plan.entry), ITEM_BYTES[problem.dtype]
+    unit, item = unit_for(plan.entry), item or ITEM_BYTES[problem.dtype]
     (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
     words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
     slots = (storage(a), storage(b), result, Scratch(chunks * plan.workspace_bytes))

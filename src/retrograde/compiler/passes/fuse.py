@@ -14,7 +14,7 @@ from functools import cached_property
 
 from ...core.symbol import Symbol
 from .. import cost
-from ..index.rounded import rounded_products
+from ..index.rounded import rounded_values
 from ..kinds import Facts
 from .recomputed import met_at_several_places
 
@@ -44,8 +44,8 @@ class Schedule:
         self.nodes = outputs.nodes
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
         self.steps, self._read, self._computed = [], {}, {}
-        #: The products that are not fused with sums in any kernel.
-        self.rounded = rounded_products(self.nodes, self.facts)
+        #: The products that are not fused with sums in any kernel, and results of half precision that are rounded in all.
+        self.rounded = rounded_values(self.nodes, self.facts)
         self._unmoved = set()  # what is not to be computed at other places than its own, but read there
         while True:
             # What is stored changes stages, and stages what several steps compute: again until nothing is added. Nodes are only

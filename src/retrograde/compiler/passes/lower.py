@@ -2,7 +2,8 @@
 
 Takes  a graph of any ops.
 Gives  a graph of primitive nodes: composites are expanded into the ops that they are made of, complex numbers into their parts as
-       far as that can be, equal nodes are one (common subexpressions), and constants are folded.
+       far as that can be, half precision is computed in float32, equal nodes are one (common subexpressions), and constants
+       are folded.
 Keeps  what each result is, its shape and its dtype; leaves stay themselves.
 """
 
@@ -11,12 +12,13 @@ import numpy as np
 from ...core.mode import changed
 from ...core.symbol import Outputs, Symbol, complete, replaced, symbols_in
 from ...core.value import Value
-from ...dtypes import parts_dtype
+from ...dtypes import float32, parts_dtype
 from ...ops._arrays import arrays
 from ...ops.movements import broadcast_to
 from ..graph.constants import constant_key
 from ..lowering.complex_parts import Parts, known_parts
 from ..lowering.complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
+from ..lowering.half_precision import NARROW, ROUNDED, in_float32, is_computed_wide
 from ..lowering.own_kernel import is_own, traced_kernel
 from ..rules.simplify import folded, simplified
 from ..trace.trace import PICK, Trace
@@ -34,6 +36,8 @@ class _Lowering:
         #: What `_done` has made: the nodes below which all are known to be unlike each other.
         self._standing = set()
         self._trace, self._constants = Trace(), {}
+        #: Ops of several results that are computed in float32 where half precision was asked for.
+        self._wide = set()
 
     def output(self, root):
         """The node for `root`, which has memory of its own."""
@@ -65,15 +69,19 @@ class _Lowering:
             return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)
         if node.op is PICK:
             # Of an op that was expanded the results are there, one by one.
-            return args[0][args[1]] if args[0].__class__ is tuple else self._equal_to(PICK, args, node.shape, node.dtype)
+            return args[0][args[1]] if args[0].__class__ is tuple else self._picked(node, args)
         if node.shape is None:  # an op of several results, or of none: a kernel of its own, which reads memory
+            if is_computed_wide(node, args):
+                return self._several_in_float32(node, args)
             return self._equal_to(node.op, replaced(args, self._in_memory), None, node.dtype)
         # The first argument alone says it nearly always; to look at all of them takes longer.
         if not (args and isinstance(args[0], Symbol)) and not symbols_in(args):
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
-        return self._in_parts(node, args) if involves_complex(node) else self._simplified(node, args)
+        if involves_complex(node):
+            return self._in_parts(node, args)
+        return self._in_float32(node, args) if is_computed_wide(node, args) else self._simplified(node, args)
 
     def _in_simpler_ops(self, node, args):
         """What the op of a node is made of: its expansion, or of an op of a user's its kernel; NotImplemented where it stays."""
@@ -110,6 +118,31 @@ class _Lowering:
             key = _key(node.op, args)
             found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
         return found
+
+    # Half precision
+
+    def _in_float32(self, node, args):
+        """The node for one of half precision: the result of the op in float32, rounded."""
+        found = in_float32(node, args, self._equal_to)
+        if found is None:
+            return self._simplified(node, args)
+        args, dtype = found
+        return self._rounded(self._simplified(Symbol(node.op, args, node.shape, dtype), args), node.dtype)
+
+    def _several_in_float32(self, node, args):
+        """As `_in_float32`, for an op of several results, which are rounded one by one."""
+        args, _ = in_float32(node, args, self._equal_to)
+        made = self._equal_to(node.op, args, None, node.dtype)
+        self._wide.add(made)
+        return made
+
+    def _picked(self, node, args):
+        """One result of an op of several, which may be computed in float32 where it was asked for in half precision."""
+        dtype = float32 if node.dtype in NARROW and args[0] in self._wide else node.dtype
+        return self._rounded(self._equal_to(PICK, args, node.shape, dtype), node.dtype)
+
+    def _rounded(self, node, dtype):
+        return node if node.dtype == dtype else self._equal_to(ROUNDED, (node, dtype), node.shape, dtype)
 
     # Complex numbers
 

@@ -9,6 +9,7 @@ import numpy as np
 from retrograde.compiler.backends.cpu.codegen import ir
 from retrograde.compiler.backends.cpu.codegen.builder import Builder
 from retrograde.compiler.backends.cpu.host import target
+from retrograde.dtypes import as_dtype
 
 LANES = {"float32": 8, "float64": 4}
 _INDEX, _POINTER = ir.IntType(64), ir.PointerType()
@@ -32,9 +33,11 @@ def make_machine(cpu=None, features=None):
     return target.create_target_machine(cpu=cpu, features=features or "", opt=3, reloc="pic", codemodel="small", jit=True)
 
 
-def build_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, name="kernel", inline=None):
-    """A module whose function maps `emit` over arrays; a count that is not a multiple of `lanes` ends with a masked step."""
-    module = ir.Module(name, target())
+def build_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, name="kernel", inline=None, aim=None):
+    """A module whose function maps `emit` over arrays; a count that is not a multiple of `lanes` ends with a masked step. Code is for
+    the target `aim`, if that is not this processor's.
+    """
+    module = ir.Module(name, aim or target())
     module.triple = llvm.get_process_triple()
     kind = ir.FunctionType(ir.VoidType(), [_INDEX] + [_POINTER] * (inputs + outputs))
     function = ir.Function(module, kind, name)
@@ -52,7 +55,7 @@ def build_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, name="kernel
     b.position_at_end(body)
     values = [k.load(k.offset(p, i)) for p in pointers[:inputs]]
     for value, p in zip(_tuple(emit(k, *values)), pointers[inputs:], strict=True):
-        k.store(value, k.offset(p, i, result or dtype))
+        k.store(k.as_stored(value, result or dtype), k.offset(p, i, result or dtype))
     i.add_incoming(b.add(i, _INDEX(lanes)), b.block)
     b.branch(head)
     b.position_at_end(tail)
@@ -60,7 +63,7 @@ def build_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, name="kernel
         mask = k.first_lanes(b.sub(count, whole))
         values = [k.load_masked(k.offset(p, whole), mask) for p in pointers[:inputs]]
         for value, p in zip(_tuple(emit(k, *values)), pointers[inputs:], strict=True):
-            k.store_masked(value, k.offset(p, whole, result or dtype), mask)
+            k.store_masked(k.as_stored(value, result or dtype), k.offset(p, whole, result or dtype), mask)
     b.ret_void()
     return module
 
@@ -79,11 +82,11 @@ def optimize(module, machine):
     return parsed
 
 
-def compile_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, inline=None):
+def compile_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, inline=None, aim=None):
     """A Python function that applies `emit` to arrays of one length."""
     name = f"kernel{len(_engines)}"
     engine = _engine()
-    module = optimize(build_map(emit, dtype, lanes, inputs, outputs, result, name, inline), make_machine())
+    module = optimize(build_map(emit, dtype, lanes, inputs, outputs, result, name, inline, aim), make_machine())
     _engines.append(module)
     engine.add_module(module)
     engine.finalize_object()
@@ -91,8 +94,8 @@ def compile_map(emit, dtype, lanes, inputs=1, outputs=1, result=None, inline=Non
     native = kind(engine.get_function_address(name))
 
     def run(*arrays):
-        arrays = [np.ascontiguousarray(x, dtype) for x in arrays]
-        found = [np.empty(arrays[0].shape, result or dtype) for _ in range(outputs)]
+        arrays = [np.ascontiguousarray(x, as_dtype(dtype)) for x in arrays]
+        found = [np.empty(arrays[0].shape, as_dtype(result or dtype)) for _ in range(outputs)]
         native(arrays[0].size, *(x.ctypes.data for x in (*arrays, *found)))
         return found[0] if outputs == 1 else tuple(found)
 

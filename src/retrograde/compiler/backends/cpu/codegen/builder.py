@@ -12,6 +12,7 @@ from .memory import Memory
 from .vecmath import NAMES
 from .vecmath.elements import (
     BYTES,
+    NARROW,
     constant,
     conversion_between,
     dtype_of,
@@ -24,6 +25,7 @@ from .vecmath.elements import (
     undefined,
     vector_type,
 )
+from .vecmath.half_precision import rounded
 from .vecmath.table import call_function
 
 __all__ = ["BYTES", "Builder", "dtype_of", "is_float", "lanes_of", "type_of"]
@@ -339,12 +341,14 @@ class Builder(Memory):
         return self.bitcast(x, "float" + dtype_of(x)[3:])
 
     def convert(self, x, dtype):
-        """`x` in another dtype; a float outside an integer's range gives an undefined number, as in NumPy."""
+        """`x` in another dtype; a float outside an integer's range gives an undefined number. Half precision is rounded float32."""
         source, target = dtype_of(x), type_of(dtype, lanes_of(x))
         if source == dtype:
             return x
         if dtype == "bool":
             return self.not_equal(x, 0)
+        if dtype in NARROW:
+            return rounded(self, x, dtype)
         return getattr(self.ir, conversion_between(source, dtype))(x, target)
 
     def convert_unsigned(self, x, dtype):

@@ -1,7 +1,7 @@
 """Lanes: how many elements one value of a loop kernel holds, which is one vector of them, or several."""
 
 from ....index.expression import Apply, depends_of, dtype_of_entry
-from .vecmath.elements import BYTES, is_float
+from .vecmath.elements import BYTES, in_registers, is_float
 
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
 #: constant once for all of them.
@@ -21,7 +21,7 @@ def chosen_lanes(entries, box, vector, target, has_runs):
     if vector is None:
         return 1
     moving = {dtype for dtype, loops in {(dtype_of_entry(e), depends_of(e)) for e in entries} if not loops or loops[vector]}
-    sizes = [BYTES[dtype] for dtype in moving - {None} if is_float(dtype)]
+    sizes = [BYTES[dtype] for dtype in {in_registers(dtype) for dtype in moving - {None}} if is_float(dtype)]
     lanes, length = target.vector_bytes // max(sizes, default=8), box.lengths[vector]
     size = sum([_WIDE if isinstance(e, Apply) and e.node.op.name in _WIDE_FUNCTIONS else 1 for e in entries])
     fewest = _FEWEST_ITERATIONS_OF_RUNS if has_runs else _FEWEST_ITERATIONS

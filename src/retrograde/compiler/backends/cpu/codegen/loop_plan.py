@@ -22,7 +22,7 @@ from ....target import CACHE_LINE, ITEM_BYTES
 from .loop_lanes import chosen_lanes
 from .rolling import find_runs, taped
 from .signs import Signs
-from .vecmath.elements import BYTES
+from .vecmath.elements import BYTES, in_registers
 
 #: The most numbers in a line of memory.
 _LARGEST_LINE = CACHE_LINE // min(ITEM_BYTES.values())
@@ -292,7 +292,7 @@ def plan_loops(box, target, rows=None):
         # A block may have fewer rows than a vector has lanes.
         lanes = min(lanes, length) if vector == 0 else lanes
     # What is stored at the end stays in registers until then: of many results there are not enough of them.
-    kept = sum([lanes * BYTES[store.dtype] for store in box.stores if store.combine is None])
+    kept = sum([lanes * BYTES[in_registers(store.dtype)] for store in box.stores if store.combine is None])
     plan = LoopPlan(
         box=box, vector=vector, lanes=lanes, chunk_length=length, chunks=chunks, levels=levels, runs=runs, written=written,
         rows=rows, stores_early=kept > target.registers * target.vector_bytes)

@@ -43,7 +43,7 @@ class Rounds:
         entry = self.box.entries[number]
         dtype = dtype_of_entry(entry)
         is_moving = self.vector is not None and entry.steps and entry.steps[self.vector]
-        return self.k.broadcast(self.k.convert(self._typed(value, dtype), dtype), self.lanes if is_moving else 1)
+        return self.k.broadcast(self._held(value, dtype), self.lanes if is_moving else 1)
 
     def _round(self, run, counter, carried):
         """One round; the value of each of its entries."""

@@ -4,12 +4,13 @@ from functools import reduce
 
 import numpy as np
 
+from .....core.symbol import Symbol
 from .....dtypes import name_of
-from ....index.elements import IDENTITIES, PARTNERS
+from ....index.elements import CONVERSIONS, IDENTITIES, PARTNERS
 from ....index.expression import Constant, Inside, Load, Select
 from ....run.failures import FLAG
 from . import emit, ir
-from .vecmath.elements import dtype_of, lanes_of, type_of, undefined
+from .vecmath.elements import NARROW, dtype_of, in_registers, lanes_of, type_of, undefined
 
 _INDEX = ir.IntType(64)
 
@@ -35,7 +36,7 @@ class Values:
             where = self._place_of(number)
             return self.k.load(where, entry.dtype, 1) if is_one else self._side_by_side(where, self.mask, entry.dtype)
         if isinstance(entry, Select):
-            inside, outside = (self.k.convert(self._typed(self.values[n], entry.dtype), entry.dtype)
+            inside, outside = (self._held(self.values[n], entry.dtype)
                                for n in (entry.inside, entry.outside))
             return self.k.where(self.values[entry.guard], inside, outside)
         operands = [self.values[n] for n in entry.arguments]
@@ -175,13 +176,16 @@ class Values:
 
     def _gathered(self, entry, places, mask):
         """Elements at addresses, one for each lane; lanes outside the mask read the buffer's first."""
-        found = undefined(type_of(entry.dtype, self.lanes))
+        # Of half precision the bits are gathered, and brought into the dtype of registers all at once.
+        is_narrow = entry.dtype in NARROW
+        dtype = "int16" if is_narrow else entry.dtype
+        found = undefined(type_of(dtype, self.lanes))
         for lane, place in enumerate(places):
             number = ir.IntType(32)(lane)
             if mask is not None:
                 place = self.ir.select(self._lane_of(mask, lane), place, self.pointers[id(entry.buffer)])
-            found = self.ir.insert_element(found, self.k.load(place, entry.dtype, 1), number)
-        return found
+            found = self.ir.insert_element(found, self.k.load(place, dtype, 1), number)
+        return self.k.from_stored(found, entry.dtype) if is_narrow else found
 
     def _inside(self, entry):
         """Whether the point is inside all bounds: for each lane, where they move with the vector loop."""
@@ -202,8 +206,8 @@ class Values:
 
     def _apply(self, number, entry, operands):
         node, op = entry.node, entry.node.op
-        if op.name == "astype" or op.name in IDENTITIES:
-            return self.k.convert(self._typed(operands[0], name_of(node.dtype)), name_of(node.dtype))
+        if op.name in CONVERSIONS or op.name in IDENTITIES:
+            return self._converted(node, operands[0])
         wanted = operand_dtypes(node, operands)
         operands = [self._typed(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
         operands = [None if x is None else self.k.convert(x, dtype) for x, dtype in zip(operands, wanted, strict=True)]
@@ -234,6 +238,16 @@ class Values:
             _, first, second = self.products[id(x)]
             return self.k.multiply_add(first, second, self.k.negative(y) if is_difference else y)
         return None
+
+    def _converted(self, node, x):
+        """What a conversion makes of a number; what has its dtype already is not rounded again."""
+        dtype, source = name_of(node.dtype), node.args[0]
+        is_there = isinstance(source, Symbol) and source.dtype == node.dtype
+        return self._held(x, dtype) if is_there else self.k.convert(self._typed(x, dtype), dtype)
+
+    def _held(self, x, dtype):
+        """A number in the dtype in which registers have those of `dtype`."""
+        return self.k.convert(self._typed(x, dtype), in_registers(dtype))
 
     def _typed(self, x, dtype):
         if x is None or isinstance(x, ir.Value):

@@ -217,7 +217,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         return self.values[store.value]
 
     def _write(self, number, store, value):
-        value = self.k.convert(self._typed(value, store.dtype), store.dtype)
+        value = self.k.as_stored(self._held(value, store.dtype), store.dtype)
         step = store.steps[self.vector] if self.vector is not None else 0
         where = self._address(("store", number), store)
         if self.lanes == 1 or step == 0:

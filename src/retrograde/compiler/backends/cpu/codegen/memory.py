@@ -1,7 +1,8 @@
 """Memory: how a kernel builder reads and writes elements."""
 
 from . import ir
-from .vecmath.elements import BYTES, constant, dtype_of, lanes_of, stored_type_of, suffix_of, vector_type
+from .vecmath.elements import BYTES, NARROW, constant, dtype_of, lanes_of, stored_type_of, suffix_of, vector_type
+from .vecmath.half_precision import narrowed, widened
 
 _INDEX = ir.IntType(64)
 
@@ -18,7 +19,7 @@ class Memory:
         """Consecutive elements from memory; aligned to one element unless `align` says more bytes."""
         dtype, lanes = dtype or self.dtype, lanes or self.lanes
         found = self.ir.load(pointer, typ=stored_type_of(dtype, lanes), align=align or BYTES[dtype])
-        return self.not_equal(found, 0) if dtype == "bool" else found
+        return self.from_stored(found, dtype)
 
     def store(self, x, pointer, align=None):
         """Write the lanes of `x` to consecutive elements; aligned to one element unless `align` says more bytes."""
@@ -47,7 +48,7 @@ class Memory:
         vector = stored_type_of(dtype, lanes_of(mask))
         name, align = f"llvm.masked.load.{suffix_of(vector)}.p0", constant(BYTES[dtype], ir.IntType(32))
         found = self.call_external(name, vector, pointer, align, mask, constant(0, vector))
-        return self.not_equal(found, 0) if dtype == "bool" else found
+        return self.from_stored(found, dtype)
 
     def store_masked(self, x, pointer, mask):
         """As `store`, for the lanes of the mask."""
@@ -59,6 +60,16 @@ class Memory:
         """The mask of the first `count` lanes (a scalar int64), for the tail of a loop."""
         vector = ir.VectorType(_INDEX, self.lanes)
         return self.ir.icmp_unsigned("<", ir.Constant(vector, list(range(self.lanes))), self.broadcast(count))
+
+    def from_stored(self, bits, dtype):
+        """What registers have for numbers of `dtype` as they are in memory."""
+        if dtype == "bool":
+            return self.not_equal(bits, 0)
+        return widened(self, bits, dtype) if dtype in NARROW else bits
+
+    def as_stored(self, x, dtype):
+        """Numbers in the dtype of registers as they are stored in `dtype`: of half precision the bits, which are rounded to it."""
+        return narrowed(self, x, dtype) if dtype in NARROW else x
 
     def _as_stored(self, x):
         return self.ir.zext(x, stored_type_of("bool", lanes_of(x))) if dtype_of(x) == "bool" else x

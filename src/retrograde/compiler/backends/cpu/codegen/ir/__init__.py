@@ -8,6 +8,7 @@ from .builder import IRBuilder
 from .module import Function, Module, Table
 from .types import (
            ArrayType,
+           BFloatType,
            DoubleType,
            FloatType,
            FunctionType,
@@ -20,5 +21,6 @@ from .types import (
 )
 from .values import Constant, Undefined, Value, Written
 
-__all__ = ["ArrayType", "Constant", "DoubleType", "FloatType", "Function", "FunctionType", "HalfType", "IRBuilder", "IntType",
-           "LiteralStructType", "Module", "PointerType", "Table", "Undefined", "Value", "VectorType", "VoidType", "Written"]
+__all__ = ["ArrayType", "BFloatType", "Constant", "DoubleType", "FloatType", "Function", "FunctionType", "HalfType", "IRBuilder",
+           "IntType", "LiteralStructType", "Module", "PointerType", "Table", "Undefined", "Value", "VectorType", "VoidType",
+           "Written"]

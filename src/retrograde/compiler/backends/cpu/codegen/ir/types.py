@@ -79,6 +79,13 @@ class HalfType(_FloatType):
     name, code = "half", "e"
 
 
+class BFloatType(Type):
+    """Numbers of bfloat16, which only instructions for them have; there are no constants."""
+
+    def __init__(self):
+        super().__init__("bfloat")
+
+
 class FloatType(_FloatType):
     """Floating-point numbers of 32 bits."""
 

@@ -7,7 +7,10 @@ from typing import NamedTuple
 from ..... import cost
 from .....target import ITEM_BYTES
 from .plan import Plan, aligned
-from .spec import Dots, Loops, Packing, Stream, Tile
+from .spec import Dots, Loops, Packing, PairPacking, PairTile, Stream, Tile
+
+#: A product with fewer rows, columns or steps is had as float32.
+_FEWEST_PAIRED = 16
 
 
 def choose(target, problem):
@@ -36,6 +39,17 @@ def choose_panels(target, problem, counts):
     strides = dict(zip(("b_row", "b_column"), [x * item for x in problem.b], strict=True))
     numbers = {**plans[0].numbers, **strides, "m": 1, "row_tiles": 1}
     return Plan(Loops(), packing, numbers, (), False, 0), plans
+
+
+def choose_pairs(target, problem):
+    """The plan of a product of bfloat16 by the instruction for pairs, None where there is none or another one of float32 is better.
+    The strides of operands are in numbers of theirs, those of the result in float32.
+    """
+    problem = problem.normal()
+    if not target.has_bfloat16 or problem.k % 2 or min(problem.m, problem.n, problem.k) < _FEWEST_PAIRED or problem.c[1] != 1:
+        return None
+    # Half of k, in items of four bytes: a step over a pair goes over two numbers.
+    return _tiled(target, problem._replace(k=problem.k // 2), False, pairs=True)
 
 
 class Panels(NamedTuple):
@@ -113,8 +127,10 @@ def _fits_narrow(_, problem):
     return problem.b[1] == 1 and problem.m <= 2 and problem.n > 2 * problem.m
 
 
-def _tiled(target, problem, is_swapped, panels=None):
-    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before."""
+def _tiled(target, problem, is_swapped, panels=None, pairs=False):
+    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before, and
+    with `pairs` an item is a pair of numbers of bfloat16.
+    """
     item, lanes = ITEM_BYTES[problem.dtype], target.lanes(problem.dtype)
     rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
     width = vectors * lanes
@@ -123,6 +139,10 @@ def _tiled(target, problem, is_swapped, panels=None):
     k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
     left, kind = _left_layout(target, problem, column_tiles, item)
     right = "panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item)
+    if pairs:
+        # What tiles read where it lies, and what is copied as it is, has pairs side by side.
+        left, kind = _LEFT_PAIRS[kind] if left == "direct" and kind != "rows" else (left, kind)
+        right = _packed(problem)
     # A quarter of the second cache for A, since what is read of B and of C goes through it as well.
     row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
     # The third cache is shared by all cores, and by other processes.
@@ -131,7 +151,7 @@ def _tiled(target, problem, is_swapped, panels=None):
     column_tiles_block = column_tiles if panels else _even(column_tiles, column_block)
     left_start = column_tiles_block * k_block * width * item if right not in ("direct", "panels") else 0
     left_bytes = (row_tiles_block * rows * k_block + 4 * lanes) * item if left != "direct" else 0
-    numbers = _numbers(
+    numbers = (_numbers_of_pairs if pairs else _numbers)(
         problem,
         row_tiles=row_tiles,
         short_height=short,
@@ -148,13 +168,17 @@ def _tiled(target, problem, is_swapped, panels=None):
     if panels:
         numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
     panel = 0 if right == "direct" else width
-    tile = partial(Tile, problem.dtype, lanes, left=kind, panel=panel, is_c_contiguous=problem.c[1] == 1, is_fused=target.has_fma)
+    how = {"left": kind, "panel": panel, "is_c_contiguous": problem.c[1] == 1, "is_fused": target.has_fma}
+    tile = partial(PairTile if pairs else Tile, problem.dtype, lanes, **how)
     functions = _tiles(tile, numbers, vectors, lanes)
     if left != "direct":
-        functions["left"] = Packing(problem.dtype, lanes, left, height=max(heights) if left == "columns" else 0)
+        spec = PairPacking if pairs and left != "rows" else Packing
+        functions["left"] = spec(problem.dtype, lanes, left, height=max(heights) if left == "columns" else 0)
     if right not in ("direct", "panels"):
-        functions["right"] = Packing(problem.dtype, lanes, right, vectors=vectors)
-    return Plan(Loops(), functions, numbers, _batch(problem), is_swapped, aligned(left_start + left_bytes))
+        spec = PairPacking if pairs and right != "transpose" else Packing
+        functions["right"] = spec(problem.dtype, lanes, right, vectors=vectors)
+    batch = _batch_of_pairs(problem) if pairs else _batch(problem)
+    return Plan(Loops(), functions, numbers, batch, is_swapped, aligned(left_start + left_bytes))
 
 
 def _tiles(tile, numbers, vectors, lanes):
@@ -178,6 +202,21 @@ def _numbers(problem, **parts):
     return {**_NONE, **sizes, **strides, **parts}
 
 
+def _numbers_of_pairs(problem, **parts):
+    """As `_numbers`: an operand goes on by two bytes from number to number, and along k by two numbers."""
+    item = ITEM_BYTES[problem.dtype]
+    (a_row, a_column), (b_row, b_column) = problem.a, problem.b
+    strides = {"a_row": a_row * item // 2, "a_column": a_column * item, "b_row": b_row * item, "b_column": b_column * item // 2}
+    return {**_numbers(problem, **parts), **strides}
+
+
+def _batch_of_pairs(problem):
+    item = ITEM_BYTES[problem.dtype]
+    return tuple((size, a * item // 2, b * item // 2, c * item) for size, a, b, c in problem.batch)
+
+
+#: How A is packed, and then found by tiles, where its pairs do not lie side by side.
+_LEFT_PAIRS = {"columns": ("columns", "panels"), "any": ("gather", "rows")}
 #: Numbers that only some kinds of product have.
 _NONE = dict.fromkeys(("wide_tiles", "full_tiles", "left_start", "is_right_direct"), 0)
 

@@ -5,13 +5,15 @@ are contiguous, panels as high as a tile. B is packed in panels as wide as a til
 `void(out, source, first k, rows of k, first tile, end tile, descriptor)`.
 """
 
-from .. import emit
+from .. import emit, ir
 from ..emit import BYTE, I64, address, offset
+from . import pairs
 from .part import Numbered
 from .product import PACK
 
 #: So many rows of k are copied together, so that what is written of them fills whole cache lines.
 _TOGETHER = 4
+_HALF = ir.IntType(16)
 
 
 class _Writer(Numbered):
@@ -25,6 +27,16 @@ class _Writer(Numbered):
     def element(self, row, row_step, along, along_step):
         """Where the source has an element; steps are in bytes."""
         return address(self.builder, self.source, offset(self.builder, row, row_step, along, along_step), BYTE)
+
+    def along(self, pointer, count):
+        """The element so many behind one, of neighbours in the source."""
+        return address(self.builder, pointer, count, _HALF if self.spec.has_pairs else self.spec.item)
+
+    def load(self, pointer, step, kind, mask=None):
+        """What is packed of an element of the source, or of a vector of neighbours; k goes on by `step` bytes."""
+        if not self.spec.has_pairs:
+            return emit.load(self.builder, pointer, kind, mask)
+        return pairs.loaded(self.builder, pointer, self.builder.ashr(step, I64(1)), kind, mask)
 
     def panel(self, tile):
         """Where the panel of a column tile begins."""
@@ -65,7 +77,7 @@ def _left_gather(w):
     with emit.loop(builder, 0, _rows(w)) as row, emit.loop(builder, 0, w.k) as k:
         place = offset(builder, row.index, w.numbers.a_row, k.index, w.numbers.a_column)
         target = builder.add(builder.mul(row.index, w.k), k.index)
-        value = emit.load(builder, address(builder, start, place, BYTE), spec.item)
+        value = w.load(address(builder, start, place, BYTE), w.numbers.a_column, spec.item)
         emit.store(builder, value, address(builder, w.out, target, spec.item))
 
 
@@ -105,7 +117,7 @@ def _copy_columns(w, tile, k, count, is_last):
                     there = address(builder, source, emit.scaled(builder, step, w.numbers.a_column), BYTE)
                     here = address(builder, target, emit.scaled(builder, step, height), spec.item)
                     for group, mask in zip(groups, masks, strict=True):
-                        value = emit.load(builder, address(builder, there, group, spec.item), spec.vector, mask)
+                        value = w.load(w.along(there, group), w.numbers.a_column, spec.vector, mask)
                         emit.store(builder, value, address(builder, here, group, spec.item), mask if is_last else None)
 
 
@@ -136,9 +148,9 @@ def _copy_rows(w, tile, depths, masks):
     panel, column = w.panel(tile), builder.mul(tile, I64(spec.width))
     for depth in depths:
         source = w.element(builder.add(w.first_k, depth), w.numbers.b_row, 0, 0)
-        source, target = address(builder, source, column, spec.item), w.row_of(panel, depth)
+        source, target = w.along(source, column), w.row_of(panel, depth)
         for j, mask in enumerate(masks):
-            value = emit.load(builder, address(builder, source, j * spec.lanes, spec.item), spec.vector, mask)
+            value = w.load(w.along(source, j * spec.lanes), w.numbers.b_row, spec.vector, mask)
             emit.store(builder, value, address(builder, target, j * spec.lanes, spec.item))
 
 
@@ -175,7 +187,7 @@ def _gather(w, tile, panel, k, inside, count):
         within = builder.add(lane.index, inside)
         column = _clamped(w, builder.add(builder.mul(tile, I64(spec.width)), within))
         source = w.element(builder.add(w.first_k, k), w.numbers.b_row, column, w.numbers.b_column)
-        emit.store(builder, emit.load(builder, source, spec.item), w.row_of(panel, k, within))
+        emit.store(builder, w.load(source, w.numbers.b_row, spec.item), w.row_of(panel, k, within))
 
 
 def _clamped(w, column):

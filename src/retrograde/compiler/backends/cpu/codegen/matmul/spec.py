@@ -6,6 +6,7 @@ from typing import NamedTuple
 from .....target import ITEM_BYTES
 from .. import emit
 from ..vectors import InVectors
+from . import pairs
 
 #: The functions whose addresses come before the numbers; 0 where a product has none.
 FUNCTIONS = ("tall", "short", "tall_tail", "short_tail", "left", "right")
@@ -74,10 +75,23 @@ class Tile(InVectors):
     is_c_contiguous: bool
     is_fused: bool
 
+    #: Adds products in another way than one by one, if there is one.
+    add_products = None
+
     @property
     def item_bytes(self):
         """Bytes of one number."""
         return ITEM_BYTES[self.dtype]
+
+
+@dataclass(frozen=True)
+class PairTile(Tile):
+    """A tile whose steps each take two numbers of bfloat16 of k, which lie where one of float32 would: see `pairs`."""
+
+    @property
+    def add_products(self):
+        """How products are added."""
+        return pairs.products_added
 
 
 @dataclass(frozen=True)
@@ -90,6 +104,9 @@ class Packing(InVectors):
     height: int = 0
     vectors: int = 0
 
+    #: Whether the two numbers of a pair lie apart in the operand: see `pairs`.
+    has_pairs = False
+
     @property
     def is_right(self):
         """Whether it packs B."""
@@ -99,6 +116,13 @@ class Packing(InVectors):
     def width(self):
         """Columns of a panel of B."""
         return self.vectors * self.lanes
+
+
+@dataclass(frozen=True)
+class PairPacking(Packing):
+    """What packs a block of bfloat16 whose neighbours along k do not lie side by side: it makes pairs of them."""
+
+    has_pairs = True
 
 
 @dataclass(frozen=True)

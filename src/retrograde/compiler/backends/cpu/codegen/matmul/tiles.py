@@ -64,8 +64,8 @@ class Writer:
 
 def build(module, spec, name):
     """Emit the function of a tile and give it back."""
-    writer, tile = Writer(module, spec, name), Tile(spec.vector, spec.height, spec.vectors, spec.is_fused)
-    b = writer.builder
+    writer = Writer(module, spec, name)
+    b, tile = writer.builder, Tile(spec.vector, spec.height, spec.vectors, spec.is_fused, add_products=spec.add_products)
     left, right = writer.left(), writer.right()
     _prefetch(writer)
     sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right, tile.zeros()))

@@ -6,6 +6,7 @@ a dot product for each lane. See K. Goto and R. van de Geijn, Anatomy of high-pe
 2008, and F. Van Zee and R. van de Geijn, BLIS, ACM TOMS 41(3), 2015 ("micro-kernel").
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import emit, ir
@@ -22,6 +23,8 @@ class Tile(NamedTuple):
     width: int
     is_fused: bool
     chains: int = 1
+    #: Adds products to sums in another way than one by one: called with a builder, both factors and the sums.
+    add_products: Callable | None = None
 
     def zeros(self):
         """Sums to begin with."""
@@ -61,8 +64,11 @@ class Tile(NamedTuple):
         columns, found = [right(j) for j in range(self.width)], []
         for i, row in enumerate(self.grid(sums)):
             value = left(i)
-            found += [emit.multiply_add(b, value, column, x, self.is_fused) for column, x in zip(columns, row, strict=True)]
+            found += [self._added(b, value, column, x) for column, x in zip(columns, row, strict=True)]
         return found
+
+    def _added(self, b, x, y, z):
+        return emit.multiply_add(b, x, y, z, self.is_fused) if self.add_products is None else self.add_products(b, x, y, z)
 
 
 def unrolled(b, depth, steps):

@@ -10,13 +10,15 @@ ELEMENTS = {
     "int16": ir.IntType(16),
     "int32": ir.IntType(32),
     "int64": ir.IntType(64),
-    "float16": ir.HalfType(),
     "float32": ir.FloatType(),
     "float64": ir.DoubleType(),
 }
-BYTES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float16": 2, "float32": 4, "float64": 8}
+#: Dtypes in memory that registers have as float32.
+NARROW = frozenset(["float16", "bfloat16"])
+#: Bytes in memory.
+BYTES = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 _DTYPES = {element.text: dtype for dtype, element in ELEMENTS.items()}
-_FLOAT_SUFFIXES = {"half": "f16", "float": "f32", "double": "f64"}
+_FLOAT_SUFFIXES = {"float": "f32", "double": "f64"}
 
 
 def dtype_of(value):
@@ -30,8 +32,14 @@ def lanes_of(value):
 
 
 def type_of(dtype, lanes):
-    """The LLVM type of `lanes` elements of `dtype`; a plain scalar for one lane."""
-    return ELEMENTS[dtype] if lanes == 1 else vector_type(ELEMENTS[dtype], lanes)
+    """The LLVM type of `lanes` elements of `dtype` in registers; a plain scalar for one lane."""
+    element = ELEMENTS[in_registers(dtype)]
+    return element if lanes == 1 else vector_type(element, lanes)
+
+
+def in_registers(dtype):
+    """The dtype in which registers have numbers that memory has in `dtype`."""
+    return "float32" if dtype in NARROW else dtype
 
 
 @lru_cache
@@ -41,8 +49,8 @@ def vector_type(element, lanes):
 
 
 def stored_type_of(dtype, lanes=1):
-    """The type in memory: a mask lane is one bit in registers and one byte in memory."""
-    return type_of("int8" if dtype == "bool" else dtype, lanes)
+    """The type in memory: a mask lane is one bit in registers and one byte in memory; of half precision memory has the bits."""
+    return type_of("int8" if dtype == "bool" else "int16" if dtype in NARROW else dtype, lanes)
 
 
 def is_float(dtype):

@@ -1,0 +1,126 @@
+"""Half precision: float16 and bfloat16 as they are in memory, and as float32, in which registers have them.
+
+Rounding is to the nearest, halves to even; infinities and subnormal numbers are as IEEE 754 has them, and NaN stays NaN, a quiet
+one. The instruction that narrows to bfloat16 flushes subnormal numbers to zero: where one is met, whole numbers do it.
+"""
+
+from functools import reduce
+
+from .. import ir
+from .elements import dtype_of, lanes_of, picked, type_of
+
+#: The bits of float32: all but the sign, infinity, and what makes a NaN quiet.
+_MAGNITUDE, _INFINITE, _QUIET = 0x7FFFFFFF, 0x7F800000, 0x400000
+#: The upper half of a number, which bfloat16 keeps.
+_UPPER = -0x10000
+#: Numbers that an instruction for bfloat16 narrows at a time, and how another one calls those that are subnormal.
+_PART, _SUBNORMAL = 16, 0x20
+#: The bits of float16: the sign, all but it, infinity, and what a quiet NaN has.
+_HALF_SIGN, _HALF_MAGNITUDE, _HALF_INFINITE, _HALF_QUIET = 0x8000, 0x7FFF, 0x7C00, 0x7E00
+#: float32's exponent is counted from so much more, and its mantissa has so many more bits.
+_BIAS, _BITS = 112, 13
+#: As float32, the least number that is normal as float16, and the first that is beyond its range whatever it is rounded to.
+_LEAST_NORMAL, _BEYOND = 0x38800000, 0x47800000
+
+
+def widened(k, bits, dtype):
+    """float32 from the bits of numbers of `dtype`, float16 or bfloat16."""
+    if dtype == "bfloat16":
+        return k.from_bits(k.shift_left(_unsigned(k, bits), 16))
+    if k.ir.module.target.converts_half:
+        return k.ir.fpext(k.ir.bitcast(bits, _half(bits)), type_of("float32", lanes_of(bits)))
+    return _widened_half(k, _unsigned(k, bits))
+
+
+def narrowed(k, x, dtype):
+    """The bits, in `dtype`, of numbers of float32."""
+    if dtype == "bfloat16":
+        by_parts = k.ir.module.target.has_bfloat16 and lanes_of(x) % _PART == 0
+        return _narrowed_by_parts(k, x) if by_parts else _narrowed_upper(k, x)
+    if k.ir.module.target.converts_half:
+        return k.bitcast(k.ir.fptrunc(x, _half(x)), "int16")
+    return k.convert(_narrowed_half(k, k.bits(x)), "int16")
+
+
+def rounded(k, x, dtype):
+    """Numbers of any type as float32, rounded to `dtype`."""
+    if dtype == "float16" and dtype_of(x) == "float64":
+        x = _odd(k, x)
+    x = k.convert(x, "float32")
+    if dtype == "bfloat16":
+        return k.from_bits(k.bitwise_and(_rounded_to_upper(k, x), _UPPER))
+    return widened(k, narrowed(k, x, dtype), dtype)
+
+
+def _narrowed_upper(k, x):
+    return k.convert(k.shift_right_unsigned(_rounded_to_upper(k, x), 16), "int16")
+
+
+def _narrowed_by_parts(k, x):
+    """The bits by the instruction for bfloat16, which flushes subnormal numbers to zero: where there is one, by whole numbers."""
+    found, tests = [], []
+    for start in range(0, lanes_of(x), _PART):
+        part = k.ir.shuffle_vector(x, x, picked(*range(start, start + _PART))) if lanes_of(x) > _PART else x
+        tests.append(k.call_external("llvm.x86.avx512.fpclass.ps.512", type_of("bool", _PART), part, ir.IntType(32)(_SUBNORMAL)))
+        bits = k.call_external("llvm.x86.avx512bf16.cvtneps2bf16.512", ir.VectorType(ir.BFloatType(), _PART), part)
+        found.append(k.bitcast(bits, "int16"))
+    is_any = reduce(k.bitwise_or, tests)
+    return k.rarely(is_any, [_joined(k, found)], lambda: [_narrowed_upper(k, x)])[0]
+
+
+def _joined(k, parts):
+    """Vectors one behind the other as one; as many as a power of two."""
+    while len(parts) > 1:
+        lanes = range(2 * lanes_of(parts[0]))
+        parts = [k.ir.shuffle_vector(x, y, picked(*lanes)) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+    return parts[0]
+
+
+def _unsigned(k, bits):
+    return k.ir.zext(bits, type_of("int32", lanes_of(bits)))
+
+
+def _half(x):
+    return ir.HalfType() if lanes_of(x) == 1 else ir.VectorType(ir.HalfType(), lanes_of(x))
+
+
+def _rounded_to_upper(k, x):
+    """The bits of float32, of which the upper half is what is kept."""
+    bits = k.bits(x)
+    is_odd = k.bitwise_and(k.shift_right_unsigned(bits, 16), 1)
+    # A carry goes on into the exponent, and from the largest one to infinity, as it should.
+    nearest = k.add(bits, k.add(is_odd, 0x7FFF))
+    # The payload of a NaN may be in what is dropped, which would leave infinity.
+    return k.where(k.isnan(x), k.bitwise_or(bits, _QUIET), nearest)
+
+
+def _widened_half(k, bits):
+    magnitude = k.bitwise_and(bits, _HALF_MAGNITUDE)
+    # An exact product brings the exponent to where float32 has it, and subnormal numbers to normal ones.
+    scaled = k.bits(k.multiply(k.from_bits(k.shift_left(magnitude, _BITS)), 2.0**_BIAS))
+    is_finite = k.less(magnitude, _HALF_INFINITE)
+    found = k.where(is_finite, scaled, k.bitwise_or(scaled, _INFINITE))
+    return k.from_bits(k.bitwise_or(found, k.shift_left(k.bitwise_and(bits, _HALF_SIGN), 16)))
+
+
+def _narrowed_half(k, bits):
+    magnitude = k.bitwise_and(bits, _MAGNITUDE)
+    is_odd = k.bitwise_and(k.shift_right_unsigned(magnitude, _BITS), 1)
+    nearest = k.shift_right_unsigned(k.add(magnitude, k.add(is_odd, 0xFFF - (_BIAS << 23))), _BITS)
+    # Beside one half float32 has the steps of subnormal float16: the sum is rounded as it must be.
+    subnormal = k.subtract(k.bits(k.add(k.from_bits(magnitude), 0.5)), 126 << 23)
+    payload = k.bitwise_and(k.shift_right_unsigned(magnitude, _BITS), 0x3FF)
+    beyond = k.where(k.greater(magnitude, _INFINITE), k.bitwise_or(payload, _HALF_QUIET), _HALF_INFINITE)
+    found = k.where(k.less(magnitude, _LEAST_NORMAL), subnormal, k.where(k.less(magnitude, _BEYOND), nearest, beyond))
+    return k.bitwise_or(found, k.bitwise_and(k.shift_right_unsigned(bits, 16), _HALF_SIGN))
+
+
+def _odd(k, x):
+    """float64 as float32, rounded to the neighbour whose last bit is set where it is between two: rounded once more, it is what one
+    rounding would have made (Boldo and Melquiond, Emulation of a FMA and correctly rounded sums, 2008).
+    """
+    near = k.ir.fptrunc(x, type_of("float32", lanes_of(x)))
+    found, wanted, bits = k.abs(k.convert(near, "float64")), k.abs(x), k.bits(near)
+    is_even = k.equal(k.bitwise_and(bits, 1), 0)
+    step = k.where(k.less(found, wanted), k.constant_like(1, bits), k.where(k.greater(found, wanted), k.constant_like(-1, bits), 0))
+    return k.from_bits(k.where(is_even, k.add(bits, step), bits))
