@@ -5,6 +5,7 @@ from pathlib import Path
 import retrograde as rg
 from retrograde.compiler.target import named
 
+from . import eager, forms
 from .programs import PROGRAMS, of_each_op
 from .telling import checksum, graph_of, told
 
@@ -15,8 +16,8 @@ OTHER_TARGETS = ("x86-64-v2", "x86-64-v4", "aarch64")
 _THREADS, _HEAD = 4, "## "
 
 
-#: The file of the ops, of which checksums are kept.
-_OPS = "ops"
+#: The files of the ops, of their forms, and of eager ops.
+_OPS, _FORMS, _EAGER = "ops", "forms", "eager"
 
 
 def lines_of(program, target=TARGET):
@@ -62,11 +63,18 @@ def keep():
     for group, programs in PROGRAMS.items():
         _write(group, {name: [*lines_of(program), *checksums_of(program)] for name, program in programs.items()})
     _write(_OPS, {name: op_lines(programs) for name, programs in of_each_op().items()})
+    _write(_FORMS, {name: form_lines(cases) for name, cases in forms.of_ops().items()})
+    _write(_EAGER, {name: eager_lines(name) for name in eager.names()})
 
 
-def kept_ops():
-    """The lines of the programs of each op by its name."""
-    return kept(_OPS)
+def form_lines(cases):
+    """What the forms of an op become."""
+    return [line for case in cases for line in forms.lines_of(case)]
+
+
+def eager_lines(name):
+    """What an eager op asks for."""
+    return eager.lines_of(name, named(TARGET))
 
 
 def _write(group, found):
