@@ -46,12 +46,10 @@ def _told(lines, target):
         found = rows.planned(name, traced, names, args)
         sizes = layout.sizes() if (layout := rows._layout(names, args)) is not None else None
         lines.append(f"rows of {_name(name)}: {sizes}, {'none' if found is None else (found.takes, found.outs, found.given)}")
-        return None
 
     def by_element(name, traced, dtype, count):
         found = functions.fast_function(name, traced, dtype, count)
         lines.append(f"elements of {_name(name)}: {count} of {dtype}{', none' if found is None else ''}")
-        return None
 
     def all_elements(name, traced, arrays):
         by_element(name, traced, arrays[0].dtype, len(arrays))

@@ -35,7 +35,7 @@ def lines_of(case):
     """
     args, kwargs = case.drawn(np.float64)
     op = case.op
-    known = {name: value for name, value in zip(op.arguments, args, strict=False)} | kwargs
+    known = dict(zip(op.arguments, args, strict=False)) | kwargs
     defaults = {op.arguments[i]: value for i, value in op.defaults.items()}
     args = [(defaults | known).get(name, _Missing) for name in op.arguments]
     if any([a is _Missing for a in args]):
@@ -82,6 +82,9 @@ def _others(argument):
         yield "one alone", [_leaf(argument[0])]
     elif isinstance(argument, bool):
         yield f"{not argument}", not argument
+    elif isinstance(argument, (float, complex)):
+        yield from ((str(other), other) for other in (0.0, -1.5, 2, 1j, True, None))
+        yield "a node", leaf()
     elif argument is None or isinstance(argument, (int, tuple)):
         yield from ((str(other), other) for other in (None, 0, 1, -1, (0,), (0, 1), True, np.dtype(np.float32)) if other is not argument and (other.__class__ is not argument.__class__ or other != argument))
 

@@ -12,7 +12,8 @@ from .telling import checksum, graph_of, told
 _FOLDER = Path(__file__).parent / "kept"
 #: The target of which all is kept, and those of which a checksum is.
 TARGET = "x86-64-v3"
-OTHER_TARGETS = ("x86-64-v2", "x86-64-v4", "aarch64")
+OTHER_TARGETS = {name: named(name) for name in ("x86-64-v2", "x86-64-v4", "aarch64")} | {
+    "small caches": named(TARGET, caches=(4096, 32768, 131072)), "large caches": named(TARGET, caches=(1 << 17, 1 << 21, 1 << 26))}
 _THREADS, _HEAD = 4, "## "
 
 
@@ -20,21 +21,21 @@ _THREADS, _HEAD = 4, "## "
 _OPS, _FORMS, _EAGER = "ops", "forms", "eager"
 
 
-def lines_of(program, target=TARGET):
+def lines_of(program, target=None):
     """What the compiler decides now about a program for a target."""
     function, operands = program
     before = rg.get_num_threads()
     rg.set_num_threads(_THREADS)
     try:
         prepared = function.prepared() if hasattr(function, "prepared") else function
-        return told(graph_of(prepared, operands), named(target))
+        return told(graph_of(prepared, operands), target or named(TARGET))
     finally:
         rg.set_num_threads(before)
 
 
 def checksums_of(program):
     """What it decides for other targets, in short."""
-    return [f"{target} {_short(lines_of(program, target))}" for target in OTHER_TARGETS]
+    return [f"{name}: {_short(lines_of(program, target))}" for name, target in OTHER_TARGETS.items()]
 
 
 def op_lines(programs):

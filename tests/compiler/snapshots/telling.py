@@ -25,11 +25,13 @@ from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.core.value import Value
 from retrograde.ops._arrays import arrays
-from retrograde.transforms.loop_tracing import traced_scan
 from retrograde.tensor.shown import shown
+from retrograde.transforms.loop_tracing import traced_scan
 
 #: The names of units, which stand for all that they depend on, also the version of the package.
 _NAME = re.compile(r"retrograde_[0-9a-f]{32}")
+#: Of longer graphs a checksum is told.
+_MOST_LINES = 60
 _LAST = PASSES[-1].name
 _INSTRUCTION = re.compile(r"^  \S", re.MULTILINE)
 
@@ -61,7 +63,9 @@ def told(graph, target):
     for stage in stages_of(graph):
         # What a pass leaves is seen in what the last one leaves.
         if stage.name.endswith(_LAST):
-            lines += [f"{stage.name.removesuffix(_LAST)}passes:", *[line[2:] for line in stage.lines]]
+            graph = [line[2:] for line in stage.lines]
+            lines.append(f"{stage.name.removesuffix(_LAST)}passes:")
+            lines += graph if len(graph) <= _MOST_LINES else [f"{len(graph)} lines, {checksum(chr(10).join(graph))}"]
     draft = planned(graph)
     parts = BACKEND.written(draft, target)
     launches = [part for part in parts if isinstance(part, (Launch, LoopLaunch))]
