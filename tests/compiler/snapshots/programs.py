@@ -208,10 +208,6 @@ def _images(x, w, v):
     return F.max_pool2d(rg.relu(F.conv2d(x, v)), 2).reshape(16, -1)
 
 
-    add("a convolution of many images", lambda x, w: F.conv2d(x, w, padding=1), "float32 16×64×56×56", "float32 64×64×3×3", slopes=2)
-    add("a convolution of large groups", lambda x, w: F.conv2d(x, w, groups=4), "float32 8×64×28×28", "float32 256×16×5×5", slopes=2)
-
-
 def algebra():
     add("solve", rg.linalg.solve, "float64 20×20", "float64 20×3", slopes=2)
     add("solve many", rg.linalg.solve, "float64 50×4×4", "float64 50×4×1", slopes=2)

@@ -63,9 +63,9 @@ def told(graph, target):
     for stage in stages_of(graph):
         # What a pass leaves is seen in what the last one leaves.
         if stage.name.endswith(_LAST):
-            graph = [line[2:] for line in stage.lines]
+            passed = [line[2:] for line in stage.lines]
             lines.append(f"{stage.name.removesuffix(_LAST)}passes:")
-            lines += graph if len(graph) <= _MOST_LINES else [f"{len(graph)} lines, {checksum(chr(10).join(graph))}"]
+            lines += passed if len(passed) <= _MOST_LINES else [f"{len(passed)} lines, {checksum(chr(10).join(passed))}"]
     draft = planned(graph)
     parts = BACKEND.written(draft, target)
     launches = [part for part in parts if isinstance(part, (Launch, LoopLaunch))]
