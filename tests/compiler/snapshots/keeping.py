@@ -5,35 +5,37 @@ from pathlib import Path
 import retrograde as rg
 from retrograde.compiler.target import named
 
+from . import eager, forms
 from .programs import PROGRAMS, of_each_op
 from .telling import checksum, graph_of, told
 
 _FOLDER = Path(__file__).parent / "kept"
 #: The target of which all is kept, and those of which a checksum is.
 TARGET = "x86-64-v3"
-OTHER_TARGETS = ("x86-64-v2", "x86-64-v4", "aarch64")
+OTHER_TARGETS = {name: named(name) for name in ("x86-64-v2", "x86-64-v4", "aarch64")} | {
+    "small caches": named(TARGET, caches=(4096, 32768, 131072)), "large caches": named(TARGET, caches=(1 << 17, 1 << 21, 1 << 26))}
 _THREADS, _HEAD = 4, "## "
 
 
-#: The file of the ops, of which checksums are kept.
-_OPS = "ops"
+#: The files of the ops, of their forms, and of eager ops.
+_OPS, _FORMS, _EAGER = "ops", "forms", "eager"
 
 
-def lines_of(program, target=TARGET):
+def lines_of(program, target=None):
     """What the compiler decides now about a program for a target."""
     function, operands = program
     before = rg.get_num_threads()
     rg.set_num_threads(_THREADS)
     try:
         prepared = function.prepared() if hasattr(function, "prepared") else function
-        return told(graph_of(prepared, operands), named(target))
+        return told(graph_of(prepared, operands), target or named(TARGET))
     finally:
         rg.set_num_threads(before)
 
 
 def checksums_of(program):
     """What it decides for other targets, in short."""
-    return [f"{target} {_short(lines_of(program, target))}" for target in OTHER_TARGETS]
+    return [f"{name}: {_short(lines_of(program, target))}" for name, target in OTHER_TARGETS.items()]
 
 
 def op_lines(programs):
@@ -62,11 +64,18 @@ def keep():
     for group, programs in PROGRAMS.items():
         _write(group, {name: [*lines_of(program), *checksums_of(program)] for name, program in programs.items()})
     _write(_OPS, {name: op_lines(programs) for name, programs in of_each_op().items()})
+    _write(_FORMS, {name: form_lines(cases) for name, cases in forms.of_ops().items()})
+    _write(_EAGER, {name: eager_lines(name) for name in eager.names()})
 
 
-def kept_ops():
-    """The lines of the programs of each op by its name."""
-    return kept(_OPS)
+def form_lines(cases):
+    """What the forms of an op become."""
+    return [line for case in cases for line in forms.lines_of(case)]
+
+
+def eager_lines(name):
+    """What an eager op asks for."""
+    return eager.lines_of(name, named(TARGET))
 
 
 def _write(group, found):

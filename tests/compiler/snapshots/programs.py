@@ -75,6 +75,25 @@ def elementwise():
     add("broadcast three ways", lambda x, y, z: x * y + z, "float32 8×1×6", "float32 7×1", "float32 8×7×6", slopes=3)
 
 
+    for name, body in _CHAINS.items():
+        add(f"a chain of {name}", lambda x, y, body=body: _chain(body, 22, x, y), "float64 10", "float64 10", slopes=2)
+        add(f"a long chain of {name}", lambda x, y, body=body: _chain(body, 41, x, y), "float32 3000", "float32 3000", slopes=2)
+
+
+_CHAINS = {
+    "sines": lambda y, k: y * 0.99 + rg.sin(y) * 0.01, "gelu": lambda y, k: y * 0.9 + F.gelu(y) * 0.1 + k,
+    "selections": lambda y, k: rg.where(y > k, y * 0.5, rg.sin(y) + k), "tangents": lambda y, k: rg.tanh(y * k) + y * 0.5,
+    "numbers": lambda y, k: y + k[0] * y[::-1],
+}
+
+
+def _chain(body, length, y, k):
+    before = y
+    for i in range(length):
+        y, before = body(y, k) + (before if i % 7 == 3 else 0), y
+    return y
+
+
 def reductions():
     add("softmax", lambda x: rg.softmax(x, axis=1), "float32 2048×512", slopes=1)
     add("softmax of few rows", lambda x: rg.softmax(x, axis=1), "float64 5×7", slopes=1)
@@ -123,12 +142,29 @@ def products():
     add("a product of complex numbers", lambda x, w: x @ w, "complex128 13×7", "complex128 7×9")
     add("a chain of products", lambda x, w, v: rg.softmax(rg.sin(x) @ w, axis=1) @ v, "float32 3000×20", "float32 20×30", "float32 30×20", slopes=3)
     add("two layers", lambda x, w, v: rg.tanh(x @ w) @ v, "float32 64×784", "float32 784×256", "float32 256×10", slopes=3)
+    add("large layers", lambda x, w, v: F.gelu(x @ w, approximate="tanh") @ v, "float32 8192×512", "float32 512×2048", "float32 2048×512", slopes=3)
+    add("many large layers", _layers, "float32 4096×512", "float32 6×512×512", slopes=2)
+    add("a product that is late", _late, "float32 4096×512", "float32 512×64", "float32 512×64", slopes=3)
     add("a product with itself", lambda x: x @ x.T, "float64 60×30", slopes=1)
     add("an outer product", lambda x, y: rg.outer(x, y), "float32 300", "float32 200", slopes=2)
     add("einsum", lambda x, y: rg.einsum("bij,bjk->ik", x, y), "float32 4×10×20", "float32 4×20×5", slopes=2)
     add("einsum of heads", lambda x, y: rg.einsum("bqhd,bkhd->bhqk", x, y), "float32 2×30×4×16", "float32 2×40×4×16", slopes=2)
     add("einsum of three", lambda x, y, z: rg.einsum("ij,jk,kl->il", x, y, z), "float64 10×20", "float64 20×30", "float64 30×5", slopes=3)
     add("tensordot", lambda x, y: rg.tensordot(x, y, 2), "float32 4×6×5", "float32 6×5×3", slopes=2)
+
+
+def _layers(x, w):
+    for i in range(6):
+        x = x + F.gelu(F.layer_norm(x, (512,)) @ w[i])
+    return x
+
+
+def _late(h, early, late):
+    value = rg.relu(h)
+    node = value @ early
+    for _ in range(12):  # each needs all rows of the one before
+        node = node - node.sum(axis=0, keepdims=True)
+    return value @ (late + node.sum())
 
 
 def attention():

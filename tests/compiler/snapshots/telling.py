@@ -16,7 +16,7 @@ from retrograde.compiler.backends.cpu.loop_launch import LoopLaunch
 from retrograde.compiler.backends.cpu.units import Unit
 from retrograde.compiler.graph.keys import NoKeyError, key_of
 from retrograde.compiler.inspection.inspection import Inspected
-from retrograde.compiler.inspection.stages import stages_of
+from retrograde.compiler.inspection.stages import Stages, stages_of
 from retrograde.compiler.kernels.kernel import Scratch
 from retrograde.compiler.pipeline import PASSES, planned
 from retrograde.compiler.run.program import Graph
@@ -30,6 +30,8 @@ from retrograde.transforms.loop_tracing import traced_scan
 
 #: The names of units, which stand for all that they depend on, also the version of the package.
 _NAME = re.compile(r"retrograde_[0-9a-f]{32}")
+#: Of longer graphs a checksum is told.
+_MOST_LINES = 60
 _LAST = PASSES[-1].name
 _INSTRUCTION = re.compile(r"^  \S", re.MULTILINE)
 
@@ -61,7 +63,9 @@ def told(graph, target):
     for stage in stages_of(graph):
         # What a pass leaves is seen in what the last one leaves.
         if stage.name.endswith(_LAST):
-            lines += [f"{stage.name.removesuffix(_LAST)}passes:", *[line[2:] for line in stage.lines]]
+            passed = [line[2:] for line in stage.lines]
+            lines.append(f"{stage.name.removesuffix(_LAST)}passes:")
+            lines += passed if len(passed) <= _MOST_LINES else [f"{len(passed)} lines, {checksum(chr(10).join(passed))}"]
     draft = planned(graph)
     parts = BACKEND.written(draft, target)
     launches = [part for part in parts if isinstance(part, (Launch, LoopLaunch))]
@@ -70,12 +74,20 @@ def told(graph, target):
     segments = ", ".join(["{}+{}".format(*found) if found.__class__ is tuple else "a call of Python" for found in code.segments])
     lines.append(f"memory: {code.layout.arena_bytes} bytes, {'parallel' if code.is_parallel else 'one thread'}, steps {segments}")
     lines += [line for part in parts for line in _of_part(part, numbers)]
-    functions = {place: numbers.get(name, name) for place, name in code.words.functions.items()}
+    # A unit may have several functions, whose names begin with its own.
+    functions = {place: _NAME.sub(lambda unit: numbers[unit.group()], name) for place, name in code.words.functions.items()}
     words = (code.words.numbers, code.words.places, sorted(functions.items()), code.steps)
     lines.append(f"tables: {len(code.words.numbers)} words, {checksum(str(words))}")
-    lines += [f"{numbers[name]}: {_of_code(unit)}" for name, unit in units.items()]
+    lines += [f"{numbers[name]}: {of_code(unit)}" for name, unit in units.items()]
     lines.append(f"key: {_key(graph)}")
     return lines + str(_Planned(graph, draft, parts, code.layout.arena_bytes).explain()).splitlines()
+
+
+def passes_of(draft):
+    """The graph and the steps of a draft."""
+    found = []
+    Stages("", found)("", draft)
+    return [line[2:] for line in found[0].lines]
 
 
 class _Planned(Inspected):
@@ -120,6 +132,7 @@ def _of_part(part, numbers, indent=""):
             yield f"{indent}{numbers[part.unit.name]}: {facts}, words ({words}){f', scratch ({sizes})' if sizes else ''}"
 
 
-def _of_code(unit):
+def of_code(unit):
+    """How much code a unit is, and what stands for it."""
     text = _NAME.sub("unit", unit.text)
     return f"{len(_INSTRUCTION.findall(text))} instructions{' as they are' if unit.is_final else ''}, {checksum(text)}"

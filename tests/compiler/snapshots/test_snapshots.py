@@ -10,18 +10,17 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from tests.compiler.snapshots import keeping
+from tests.compiler.snapshots import eager, forms, keeping
 from tests.compiler.snapshots.programs import PROGRAMS, of_each_op
 
 CASES = [(group, name) for group, programs in PROGRAMS.items() for name in programs]
-OPS = of_each_op()
+OPS, FORMS, EAGER = of_each_op(), forms.of_ops(), eager.names()
 _kept = cache(keeping.kept)
-_kept_ops = cache(keeping.kept_ops)
 
 
 def test_each_program_has_a_snapshot():
     assert {group: list(keeping.kept(group)) for group in PROGRAMS} == {group: list(programs) for group, programs in PROGRAMS.items()}
-    assert list(keeping.kept_ops()) == list(OPS)
+    assert [list(keeping.kept(group)) for group in ("ops", "forms", "eager")] == [list(OPS), list(FORMS), EAGER]
 
 
 @pytest.mark.parametrize(("group", "name"), CASES)
@@ -36,4 +35,16 @@ def test_decisions_for_other_targets_are_those_of_the_snapshot(group, name):
 
 @pytest.mark.parametrize("op", OPS)
 def test_decisions_about_each_op_are_those_of_the_snapshot(op):
-    assert keeping.op_lines(OPS[op]) == _kept_ops()[op]
+    assert keeping.op_lines(OPS[op]) == _kept("ops")[op]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", FORMS)
+def test_decisions_about_forms_of_each_op_are_those_of_the_snapshot(op):
+    assert keeping.form_lines(FORMS[op]) == _kept("forms")[op]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", EAGER)
+def test_what_an_eager_op_asks_for_is_that_of_the_snapshot(name):
+    assert keeping.eager_lines(name) == _kept("eager")[name]

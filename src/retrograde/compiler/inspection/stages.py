@@ -35,7 +35,7 @@ class Stage(NamedTuple):
 def stages_of(graph):
     """The `Stage`s of a program, and after them those of the bodies of its loops."""
     found = []
-    _add_bodies(planned(graph, _Watch("", found)), found, "")
+    _add_bodies(planned(graph, Stages("", found)), found, "")
     return tuple(found)
 
 
@@ -43,11 +43,11 @@ def _add_bodies(draft, found, outer):
     loops = [step for step in draft.schedule.steps if isinstance(step.roots[0].op, Loop)]
     for number, step in enumerate(loops):
         name = f"{outer}body of loop {number}: "
-        _add_bodies(planned_body(step, draft.storage, _Watch(name, found)), found, name)
+        _add_bodies(planned_body(step, draft.storage, Stages(name, found)), found, name)
 
 
-class _Watch:
-    """Called after each pass: adds its stage to those `found`."""
+class Stages:
+    """Called after each pass: adds its stage to those `found`, under the name of the pass behind a `prefix`."""
 
     def __init__(self, prefix, found):
         self._prefix, self._found, self._numbers, self._before = prefix, found, {}, []

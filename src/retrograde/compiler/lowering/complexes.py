@@ -69,7 +69,7 @@ def _by_parts(node, args, parts_of):
         place = op.arguments.index("dtype")
         args = (*args[:place], None, *args[place + 1 :])
     # Where all imaginary parts are known to be zero they stay the number 0, which costs nothing further on.
-    is_real = all([is_zero(parts_of(a).imag) for a in operands_of(op, args) if is_complex(a)])
+    is_real = all([is_zero(parts_of(a).imag) for a in operands_of(op, args)])
     found = []
     for number in (0,) if is_real else (0, 1):
         changed = [_part(a, number, parts_of) if is_complex(a) else a for a in args]

@@ -48,7 +48,7 @@ class Butterflies:
         """x + i y and x - i y, or the other way round where the sign is -1."""
         up = self.ir.fsub(x[0], y[1]), self.ir.fadd(x[1], y[0])
         down = self.ir.fadd(x[0], y[1]), self.ir.fsub(x[1], y[0])
-        return (up, down) if self._sign > 0 else (down, up)
+        return (up, down) if self._sign == 1 else (down, up)
 
     def _two(self, x):
         return [self.add(*x), self.subtract(*x)]
