@@ -119,13 +119,26 @@ SHORT = {"fashion": lambda folder: ["--data", clothes(folder), "--epochs", "1"],
          "gpt": lambda folder: ["--steps", "2", "--length", "5"]}
 
 
+#: What examples need that no extra of ours installs but that of the tests.
+NEEDED = {"reinforcement": "gymnasium", "tabular": "pandas"}
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_examples_run(example, tmp_path):
+    """Examples that learn something end with an error if they have not."""
+    if (name := NEEDED.get(example.stem)) is not None:
+        pytest.importorskip(name, reason=f"the example needs {name}, which the extra `test` installs")
     options = SHORT.get(example.stem, lambda folder: [])(tmp_path)
     done = subprocess.run([sys.executable, "-W", "error", example, *options], cwd=tmp_path, capture_output=True, text=True,
                           check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_the_page_of_examples_lists_all_of_them():
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| \[(\w+\.py)\]", page, re.MULTILINE)) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+    assert {path.name: n for path in (ROOT / "examples").glob("*.py") if (n := len(path.read_text().splitlines())) > 160} == {}
 
 
 def test_the_page_of_ops_is_up_to_date():

@@ -141,7 +141,8 @@ class Function:
         self._words[calls[:, 0]] = memory.address + calls[:, 1]
         first, self._count = record[7:9]
         file.check(np.array([first, self._count, first + 4 * self._count]), len(self._words) + 1, "a step")
-        self._steps, self._run = _address(self._words) + 8 * first, memory.run
+        # The memory of the code as well: a function may be kept when its program is not.
+        self._steps, self._run, self._memory = _address(self._words) + 8 * first, memory.run, memory
         self._slots = file.numbers(record[9], SLOT * record[10]).reshape(-1, SLOT).tolist()
         self._copies = file.numbers(record[16], COPY * record[17]).reshape(-1, COPY).tolist()
         sizes = {kind: [len(array) for array in arrays] for kind, arrays in known.items()}

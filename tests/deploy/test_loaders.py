@@ -2,6 +2,7 @@
 refused by both, before any of it runs.
 """
 
+import gc
 import hashlib
 import os
 import re
@@ -136,6 +137,15 @@ def test_the_loader_in_python_refuses_arrays_that_it_cannot_take(file):
         program(np.ones((5, 3)))
     x = np.arange(30.0).reshape(3, 10)[:, ::2].T
     assert bits(program(x, np.array([0, 1])))[0] == bits(runtime.load(file)(x.copy(), np.array([0, 1])))[0]
+
+
+def test_a_function_outlives_the_program_that_it_is_of(file):
+    """The memory of its code is mapped as long as it is there."""
+    function, kept = runtime.load(file).functions["example"], runtime.load(file)
+    gc.collect()
+    block = function._memory._block  # what a call jumps into, and would be gone
+    assert len(block) > 0
+    assert bits(function(np.ones((5, 3)), np.array([0, 1]))) == bits(kept(np.ones((5, 3)), np.array([0, 1])))
 
 
 def test_a_flipped_bit_anywhere_is_found(file, loaders, tmp_path):

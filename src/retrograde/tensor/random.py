@@ -147,7 +147,7 @@ def _floats(op, shape, generator, dtype):
     return (op.op.kernel if state.__class__ is np.ndarray else op)(state, shape, dtype)
 
 
-def _placed(numbers, device, requires_grad):
+def _placed(numbers, device, requires_grad) -> Any:
     made = numbers if isinstance(numbers, Value) else Tensor(move(numbers, device or "cpu"))
     if requires_grad:
         made.requires_grad = True

@@ -45,7 +45,7 @@ def grad(function, argnums=0, has_aux=False, *, argnum=None):
     both = value_and_grad(function, argnums, has_aux, argnum=argnum)
 
     @wrapping(function)
-    def gradient_of(*args, **kwargs):
+    def gradient_of(*args, **kwargs) -> Any:
         value, gradients = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
 

@@ -48,7 +48,7 @@ def vmap(function, in_axes: Any = 0, out_axes: Any = 0):
     """
 
     @wrapping(function)
-    def of_all(*args, **kwargs):
+    def of_all(*args, **kwargs) -> Any:
         axes = list(in_axes) if isinstance(in_axes, (tuple, list)) else [in_axes] * len(args)
         if len(axes) != len(args):
             raise ArgumentError(f"in_axes must have one entry for each argument, got {len(axes)} for {len(args)}")
