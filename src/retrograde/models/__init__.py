@@ -1,5 +1,6 @@
 """Language models: small networks with their weights from files, and the texts that they write."""
 
+from .asked import TextModel
 from .config import Config
 from .decoder import Decoder
 from .model import Model, load

@@ -7,6 +7,8 @@ from ..errors import CheckpointError
 
 #: By the name of an activation in files what it is here.
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
+#: How many layers the greatest Gemma 3 has.
+_LAYERS_OF_27B = 62
 #: Sizes that every model has.
 _SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 
@@ -196,8 +198,10 @@ def _scaling_of_gguf(fact):
 
 def _gemma3_of_gguf(fact, settings):
     layers, window, pattern = settings["num_hidden_layers"], fact("attention.sliding_window"), 6
+    # The file does not say by what products are multiplied; in the model of 27 billion it is not the size of a head.
+    size = settings["hidden_size"] // settings["num_attention_heads"] if layers == _LAYERS_OF_27B else settings["head_dim"]
     return {"local_rope_theta": fact("rope.freq_base_swa", 10000.0), "has_head_norms": True, "has_post_norms": True,
-            "activation": "gelu_tanh", "is_tied": True,
+            "query_scale": size**-0.5, "activation": "gelu_tanh", "is_tied": True,
             "windows": tuple([None if (i + 1) % pattern == 0 else window for i in range(layers)]),
             "embedding_scale": float(settings["hidden_size"]) ** 0.5}
 

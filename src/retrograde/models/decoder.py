@@ -96,7 +96,7 @@ class Attention(Module):
         lead = x.shape[:-1]
         query = reshape(self.q_proj(x), (*lead, self.heads, self.size))
         key, value = [reshape(project(x), (*lead, self.shared, self.size)) for project in (self.k_proj, self.v_proj)]
-        if self.q_norm is not None:
+        if self.q_norm is not None and self.k_norm is not None:
             query, key = self.q_norm(query), self.k_norm(key)
         found = attend(rotary.turn(query, angles), rotary.turn(key, angles), value, self.scale, self.window)
         return self.o_proj(reshape(found, (*lead, self.heads * self.size)))

@@ -79,7 +79,10 @@ class Model:
             raise ArgumentError(f"labels are texts that are not empty, got {labels!r:.80}")
         if not isinstance(prompt, str):
             raise ArgumentError("logprobs needs a prompt that is a text: a label may share a token with its end")
-        wholes = [self.tokenizer.encode(prompt + label) for label in labels]
+        return self.scores(self.tokenizer.encode(prompt), [self.tokenizer.encode(prompt + label) for label in labels])
+
+    def scores(self, prompt, wholes):
+        """As `logprobs`, for the tokens of a prompt, and for those of the prompt with each label."""
         cache, read = self.reader.cache(1), []
 
         def next_logprobs(tokens, wanted):
@@ -90,7 +93,7 @@ class Model:
             read[:] = tokens
             return {token: float(found[token]) for token in wanted}
 
-        return score(self.tokenizer.encode(prompt), wholes, next_logprobs)
+        return score(prompt, wholes, next_logprobs)
 
     def choose(self, prompt, labels):
         """The likeliest of `labels` after `prompt`."""
@@ -164,7 +167,9 @@ def _of_folder(path, dtype, context):
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
     tokenizer = tokenizer_of_file(path / "tokenizer.json", config.start_token, ends)
-    settings = {name: written[name] for name in _SETTINGS if written.get(name) is not None} if written.get("do_sample") else {}
+    # What is said of drawing counts only where tokens are drawn; what repeats is punished either way.
+    names = _SETTINGS if written.get("do_sample") else ("repetition_penalty",)
+    settings = {name: written[name] for name in names if written.get(name) is not None}
     if written.get("do_sample"):
         settings.setdefault("temperature", 1.0)
     return Model(network, tokenizer, settings=settings, template=_template(path), context=context)

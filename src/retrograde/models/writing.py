@@ -4,7 +4,7 @@ What a text becomes depends on its prompt, its settings and its seed alone: each
 drawn with random numbers of its own; the compiled step computes each row by the same instructions whatever rows are beside it.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Reader:
 
     def __init__(self, network, context):
         self.network, self.context = network, context
-        self._step = jit(network.step)
+        self._step: Any = jit(network.step)
 
     def cache(self, rows):
         """A cache for so many texts at least: as many rows as `advance` computes for them."""

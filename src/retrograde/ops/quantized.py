@@ -42,7 +42,7 @@ def _unpacked_shape(blocks, format):
 
 @conversion(is_differentiable=False, keeps_sizes=False, result_shape=_unpacked_shape,
             result_dtype=lambda blocks, format: np.dtype(np.float32),
-            samples=tuple([call(packed(_WEIGHTS, name), name) for name, kind in FORMATS.items() if kind.pack]))
+            samples=tuple([call(packed(_WEIGHTS, name), name) for name, kind in FORMATS.items() if kind.pack and name != PLAIN]))
 def dequantize(blocks, /, format):
     """The numbers, float32, of rows of blocks (..., bytes) of quantised weights in a `format`: "Q8_0", "Q4_1", ...
 

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+import reference
+
+import retrograde as rg
+from retrograde.models import Model, TextModel
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return TextModel(Model(reference.network_of("llama"), reference.tokenizer(), context=64), "tiny")
+
+
+def test_a_prompt_is_continued_as_the_model_does(asked):
+    expected = asked.model.generate("the cat", max_tokens=9, stop="\n\n", temperature=0.0)
+    assert asked("the cat", max_tokens=9) == expected.lstrip(" ")
+    request = rg.text.models.request.Request.of("the cat", max_tokens=9)
+    assert "".join(asked.stream(request)) == expected.lstrip(" ")
+    found = asked.complete(request)
+    assert (found.prompt_tokens, found.completion_tokens) == (len(asked.model.tokenizer.encode("the cat")), 9)
+
+
+def test_samples_differ_and_come_again(asked):
+    found = [asked("the cat", max_tokens=9, temperature=2.0, sample=sample) for sample in (0, 1, 0)]
+    assert found[0] == found[2] != found[1]
+
+
+def test_labels_have_log_probabilities_and_a_loss_of_them_gives_feedback(asked):
+    prompt = rg.text.Variable("a cat", role="prompt", requires_grad=True)
+    found = rg.text.logprobs(asked, [{"role": "user", "content": [prompt]}], ["good", "bad"])
+    np.testing.assert_allclose(found.detach(), asked.model.logprobs("a cat", [" good", " bad"]), rtol=1e-5)
+    (found[1] - found[0]).backward()
+    assert "good" in prompt.grad[0].data or "bad" in prompt.grad[0].data
+
+
+def test_what_it_has_not_is_an_error(asked):
+    with pytest.raises(rg.errors.UnsupportedError, match="no grammar"):
+        asked("the", json_schema={"type": "object"})
