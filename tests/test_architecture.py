@@ -39,7 +39,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 NEIGHBOURS = {
     ("errors", "array_errors"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("shapes", "errors"), ("tree", "errors"),
-    ("cli", "data"), ("cli", "distributed"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+    ("cli", "data"), ("cli", "distributed"), ("distributed", "runs"), ("cli", "io"), ("cli", "viz"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
