@@ -11,6 +11,7 @@ import os
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from retrograde.distributed.launcher import command
@@ -25,7 +26,7 @@ def run_ours(kind, count, seconds):
                                 env={**os.environ, "PYTHONPATH": str(ROOT / "src")}, check=True).stdout)
 
 
-def run_theirs(kind, count, seconds, python):
+def run_theirs(python, kind, count, seconds):
     """As `run_ours`, of PyTorch."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -52,7 +53,7 @@ def main():
     count = options.processes
     print(f"rows per second: 1 process, {count} processes (share of CPU)")
     for kind in ("gpt", "conv"):
-        for name, run in (("retrograde", run_ours), ("PyTorch", lambda *args: run_theirs(*args, options.torch))):
+        for name, run in (("retrograde", run_ours), ("PyTorch", partial(run_theirs, options.torch))):
             one, several = run(kind, 1, options.seconds), run(kind, count, options.seconds)
             print(f"{kind:5} {name:11} {one['rows']:8.0f} ({one['share']:.2f})  {several['rows']:8.0f} ({several['share']:.2f})  "
                   f"{several['rows'] / one['rows']:.2f} times", flush=True)

@@ -4,6 +4,7 @@ So the result has the same bits on all processes and in every run, and there are
 """
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -144,16 +145,11 @@ class Processes(Alone):
 
     def contents(self, content, name):
         data = np.frombuffer(content, np.uint8)
-        sizes = self.stack(np.array(data.size), name)
+        sizes: Any = self.stack(np.array(data.size), name)
         padded = np.zeros(int(sizes.max()), np.uint8)
         padded[: data.size] = data
-        return [bytes(row[:size]) for row, size in zip(self.stack(padded, name), sizes, strict=True)]
-
-    def split(self, color):
-        """The group of the processes that have the same `color`, an integer, in the order of their ranks."""
-        colors = self.stack(np.array(color), "a mesh").tolist()
-        ranks = [self.ranks[r] for r, other in enumerate(colors) if other == color]
-        return Processes(self._mpi, self._comm.Split(color, self.rank), ranks)
+        rows: Any = self.stack(padded, name)
+        return [bytes(row[:size]) for row, size in zip(rows, sizes, strict=True)]
 
     def _met(self, what, x):
         self._meeting.meet(what)

@@ -1,5 +1,7 @@
 """Runs: checkpoints of several processes, which process 0 writes."""
 
+from typing import Any
+
 from ..runs.saving import save_run as save_alone
 from .patience import patience
 from .world import world
@@ -32,7 +34,7 @@ def save_run(path, /, **options):
     return found
 
 
-def _sharing(part):
+def _sharing(part: Any):
     """The optimizers whose state is kept in parts, in a part of a run."""
     if hasattr(part, "shared_state"):
         yield part
