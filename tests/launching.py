@@ -28,9 +28,8 @@ needs_mpi = pytest.mark.skipif(bool(_reason()), reason=_reason() or "there is a 
 
 
 def started(count, program, *words, seconds=100, **environment):
-    """A finished run of `count` processes: its exit code, stdout and stderr. `program` is a file of programs/, or a text of Python."""
-    path = PROGRAMS / program
-    words = [sys.executable, *([str(path)] if path.is_file() else ["-c", program]), *map(str, words)]
+    """A finished run of `count` processes of a file of programs/: its exit code, stdout and stderr."""
+    words = [sys.executable, str(PROGRAMS / program), *map(str, words)]
     run = "import sys; from retrograde.distributed.running import run; sys.exit(run(int(sys.argv[1]), sys.argv[2:]))"
     known = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}", "OMP_NUM_THREADS": "1", **environment}
     return subprocess.run([sys.executable, "-c", run, str(count), *words], capture_output=True, text=True, timeout=seconds,

@@ -41,7 +41,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 NEIGHBOURS = {
     ("errors", "array_errors"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
-    ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
+    ("distributed", "runs"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"

@@ -26,6 +26,11 @@ def test_so_do_others_with_all_models(count):
     assert passed(count, "training.py", seconds=550).count("is done") == count
 
 
+@needs_mpi
+def test_a_run_whose_optimizer_is_shared_is_saved_whole_and_goes_on(tmp_path):
+    assert sorted(passed(2, "saving.py", tmp_path / "run").splitlines()) == [f"the same, 1 kept at process {r}" for r in range(2)]
+
+
 def model():
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
 

@@ -7,4 +7,5 @@
 from .collectives import all_gather, all_reduce, all_to_all, barrier, broadcast, recv, reduce_scatter, send, send_recv, sums
 from .data_parallel import DataParallel, average
 from .patience import patience
+from .runs import save_run
 from .world import rank, size, world

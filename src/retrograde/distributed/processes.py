@@ -3,6 +3,9 @@
 So the result has the same bits on all processes and in every run, and there are no types that MPI has no word for.
 """
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 
 from ..errors import DistributedError
@@ -26,6 +29,7 @@ class Processes(Alone):
         self._meeting = Meeting(mpi, comm, self.ranks)
         #: (request, bytes) of messages that may not have arrived yet.
         self._sent: list = []
+        self._memory = np.empty(0, np.uint8)
 
     def __repr__(self):
         return f"process {self.rank} of {self.size}"
@@ -45,18 +49,26 @@ class Processes(Alone):
 
     def _sum_by_parts(self, x, name):
         """The sum of long vectors: each process adds up one part, which then goes to all."""
-        ends = np.arange(self.size + 1) * x.size // self.size
-        counts, starts = np.diff(ends) * x.itemsize, ends[:-1] * x.itemsize
-        mine = ends[self.rank + 1] - ends[self.rank]
-        parts = np.empty((self.size, mine), x.dtype)
-        width = mine * x.itemsize
+        ends = [i * x.size // self.size for i in range(self.size + 1)]
+        counts, starts = [(b - a) * x.itemsize for a, b in pairwise(ends)], [a * x.itemsize for a in ends[:-1]]
+        mine = slice(ends[self.rank], ends[self.rank + 1])
+        # What this process has itself is not sent.
+        received = [0 if r == self.rank else counts[self.rank] for r in range(self.size)]
+        places = [sum(received[:r]) for r in range(self.size)]
+        others = self._scratch(sum(received)).view(x.dtype).reshape(self.size - 1, -1)
         self._wait(self._comm.Ialltoallv(
-            [_bytes(x), (counts, starts), self._mpi.BYTE],
-            [_bytes(parts), ([width] * self.size, np.arange(self.size) * width), self._mpi.BYTE]), name)
+            [_bytes(x), ([0 if r == self.rank else n for r, n in enumerate(counts)], starts), self._mpi.BYTE],
+            [_bytes(others), (received, places), self._mpi.BYTE]), name)
         found = np.empty_like(x)
-        part = in_order(parts)
-        self._wait(self._comm.Iallgatherv([_bytes(part), self._mpi.BYTE], [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
+        found[mine] = in_order([*others[: self.rank], x[mine], *others[self.rank :]], found[mine])
+        self._wait(self._comm.Iallgatherv(self._mpi.IN_PLACE, [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
         return found
+
+    def _scratch(self, count):
+        """Memory of so many bytes, kept for the next call: pages that are new cost more than what is done with them."""
+        if self._memory.size < count:
+            self._memory = np.empty(count, np.uint8)
+        return self._memory[:count]
 
     def stack(self, x, name):
         return self._all(self._met(f"{name} of {_described(x)}", x), name)
@@ -121,7 +133,7 @@ class Processes(Alone):
         mine = [x.reshape(-1) for x, owner in zip(arrays, owners, strict=True) if owner == self.rank]
         sent = np.concatenate(mine) if mine else np.empty(0, arrays[0].dtype)
         counts = [sum([x.nbytes for x, owner in zip(arrays, owners, strict=True) if owner == r]) for r in range(self.size)]
-        starts = np.cumsum([0, *counts])[:-1]
+        starts = np.cumsum([0, *counts], dtype=int)[:-1]
         found = np.empty(total, arrays[0].dtype)
         self._wait(self._comm.Iallgatherv([_bytes(sent), self._mpi.BYTE], [_bytes(found), (counts, starts), self._mpi.BYTE]), name)
         places = [start // found.itemsize for start in starts.tolist()]
@@ -133,16 +145,11 @@ class Processes(Alone):
 
     def contents(self, content, name):
         data = np.frombuffer(content, np.uint8)
-        sizes = self.stack(np.array(data.size), name)
+        sizes: Any = self.stack(np.array(data.size), name)
         padded = np.zeros(int(sizes.max()), np.uint8)
         padded[: data.size] = data
-        return [bytes(row[:size]) for row, size in zip(self.stack(padded, name), sizes, strict=True)]
-
-    def split(self, color):
-        """The group of the processes that have the same `color`, an integer, in the order of their ranks."""
-        colors = self.stack(np.array(color), "a mesh").tolist()
-        ranks = [self.ranks[r] for r, other in enumerate(colors) if other == color]
-        return Processes(self._mpi, self._comm.Split(color, self.rank), ranks)
+        rows: Any = self.stack(padded, name)
+        return [bytes(row[:size]) for row, size in zip(rows, sizes, strict=True)]
 
     def _met(self, what, x):
         self._meeting.meet(what)
@@ -159,13 +166,18 @@ class Processes(Alone):
         return None if dtype.char in "egG" or dtype.kind not in "iufc" else self._mpi._typedict.get(dtype.char)  # noqa: SLF001
 
 
-def in_order(parts):
-    """The sum over the first axis, one after the other; numbers of two bytes in single precision, rounded once."""
-    is_narrow = parts.dtype.itemsize == 2 and parts.dtype.kind not in "iu"
-    total = parts[0].astype(np.float32) if is_narrow else parts[0].copy()
+def in_order(parts, out=None):
+    """The sum of arrays, one after the other, in `out` if that is given; numbers of two bytes in single precision, rounded once."""
+    dtype = parts[0].dtype
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        total = parts[0].astype(np.float32)
+    elif out is not None and len(parts) > 1:
+        total, parts = np.add(parts[0], parts[1], out=out), parts[1:]
+    else:
+        total = parts[0].copy()
     for part in parts[1:]:
         total += part
-    return total.astype(parts.dtype)
+    return total.astype(dtype, copy=False)
 
 
 def _bytes(x):

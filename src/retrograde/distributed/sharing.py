@@ -25,7 +25,7 @@ class Sharing:
         self.group, self.owner = group, dict.fromkeys(map(id, parameters), 0)
         self._parameters, self._joined = parameters, weakref.WeakSet()
         held = [0] * group.size
-        for p in sorted(parameters, key=lambda p: -p.size):
+        for p in sorted(parameters, key=_size, reverse=True):
             self.owner[id(p)] = owner = held.index(min(held))
             held[owner] += p.size * p.dtype.itemsize
         for p in parameters:
@@ -46,6 +46,7 @@ class Sharing:
         optimizer.register_step_post_hook(partial(self._after, kept))
         # Weakly, since the optimizer holds it.
         optimizer.state_dict = partial(_whole_state, weakref.ref(optimizer), self)
+        optimizer.shared_state = self
 
     def _is_theirs(self, p):
         return self.owner.get(id(p), self.group.rank) != self.group.rank
@@ -91,6 +92,10 @@ def _whole_state(optimizer, sharing):
     for part in parts:
         whole.update(pickle.loads(part))  # noqa: S301 - from our own processes
     return {**found, "state": {number: whole[number] for number in sorted(whole)}}
+
+
+def _size(parameter):
+    return parameter.size
 
 
 def _members(optimizer):

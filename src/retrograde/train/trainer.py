@@ -74,7 +74,7 @@ class Trainer:
         self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled,
                             self._together)
         self._folder = None if checkpoint is None else Path(checkpoint)
-        self._saver = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
+        self._saver: Any = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
         self._callbacks = Callbacks(self._together.told_here([*callbacks, *shown(progress)]))
         #: How many steps and epochs are done, why training was stopped early, the loss of the last step, the logs of each epoch.
         self.step, self.epoch, self.stopped = 0, 0, None

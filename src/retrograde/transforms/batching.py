@@ -305,7 +305,7 @@ def _of_processes(op, args, _):
     return moveaxis(found, 1, 0) if op.name in _TO_PARTS else found
 
 
-def _means_of_processes(op, args, _):
+def _several_of_processes(op, args, _):
     count = _count(args[0])
     return op.call([_spread(x, count) for x in args[0]], *args[1:])
 
@@ -328,7 +328,8 @@ _BY_NAME = {
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
     "rank_indices": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "matrix_exp_slope": _side_by_side,
-    "mean_of_each": _means_of_processes, "embedding": _embedded, "solve": _solved, "scatter_add": _scattered, "set_at": _written,
+    **dict.fromkeys(("mean_of_each", "from_owners"), _several_of_processes), "embedding": _embedded, "solve": _solved,
+    "scatter_add": _scattered, "set_at": _written,
 }
 
 
