@@ -15,7 +15,7 @@ from retrograde.core.value import Value
 from retrograde.dtypes import is_float
 from retrograde.errors import RetrogradeError
 from retrograde.ops import _native
-from sweeping import every_case
+from tests.sweeping import every_case
 
 from .telling import of_code
 
@@ -55,18 +55,16 @@ def _told(lines, target):
         by_element(name, traced, arrays[0].dtype, len(arrays))
         return NotImplemented
 
-    def small_kernel(name, sizes, arrays, results):
-        small._address(name, arrays[0].dtype)
-        lines.append(f"small {name}: {sizes}, {[x.shape for x in arrays]} → {[x.shape for x in results]}")
-        return False
+    def small_kernel(name, dtype, sizes, count):
+        small._address(name, dtype)
+        lines.append(f"small {name}: {sizes}, {count} arrays of {dtype}")
 
     asked = {"planned_rows": planned_rows, "fast_function": by_element, "function": all_elements, "small": small_kernel}
     with pytest.MonkeyPatch.context() as patch:
         for module in (rows, functions, small):
             patch.setattr(module, "library", lambda: _Units(lines))
             patch.setattr(module, "target", lambda: target)
-        for module, name, empty in ((rows, "_known", {}), (rows, "_counts", Counter()), (functions, "_known", {}), (small, "_addresses", {}),
-                                    (small, "_calls", {})):
+        for module, name, empty in ((rows, "_known", {}), (rows, "_counts", Counter()), (functions, "_known", {}), (small, "_addresses", {})):
             patch.setattr(module, name, empty)
         patch.setattr(_native.native, "found", asked | dict.fromkeys(("shaped", "product", "fill"), lambda *_: NotImplemented))
         yield

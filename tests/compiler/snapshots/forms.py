@@ -7,14 +7,14 @@ from collections import Counter
 
 import numpy as np
 
-from graphs import leaf
 from retrograde.compiler.graph.infer import infer
 from retrograde.compiler.graph.recorder import PICK
 from retrograde.compiler.pipeline import planned
 from retrograde.compiler.run.program import Graph
 from retrograde.core.symbol import Symbol
 from retrograde.errors import RetrogradeError
-from sweeping import every_case
+from tests.graphs import leaf
+from tests.sweeping import every_case
 
 from .telling import checksum, passes_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import retrograde as rg
 from retrograde import nn, optim
-from sweeping import every_case, results
+from tests.sweeping import every_case, results
 
 F = nn.functional
 #: (function, specs of its operands) by the group of a program and its name.

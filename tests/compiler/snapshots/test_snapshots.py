@@ -13,6 +13,9 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 from tests.compiler.snapshots import eager, forms, keeping
 from tests.compiler.snapshots.programs import PROGRAMS, of_each_op
 
+#: What LLVM writes changes with its version, and any change of code is one here: run before a release, and by `tests.mutants`.
+pytestmark = pytest.mark.long
+
 CASES = [(group, name) for group, programs in PROGRAMS.items() for name in programs]
 OPS, FORMS, EAGER = of_each_op(), forms.of_ops(), eager.names()
 _kept = cache(keeping.kept)
