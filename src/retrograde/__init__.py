@@ -268,6 +268,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
         isdtype,
         result_type,
     )
+    from .transforms.autocast import autocast
     from .transforms.forward import jacfwd, jvp, linearize
     from .transforms.grad import jacrev
     from .transforms.jit import jit
@@ -295,7 +296,7 @@ _LATE = {
         "scipy", "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "quantize": "nn.quantized",
-    "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
+    "autocast": "transforms.autocast", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",
     **dict.fromkeys(("jacfwd", "jvp", "linearize"), "transforms.forward"), "jacrev": "transforms.grad",
 }
 #: What autograd keeps in its core, and where it is here.

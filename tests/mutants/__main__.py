@@ -65,7 +65,7 @@ def record(options):
     for old in Path(options.notes).glob("*.json"):
         old.unlink()
     environment = {**os.environ, FOLDER: str(Path(options.notes).resolve()), "RETROGRADE_CACHE_DIR": ""}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.recording", "-n", str(options.processes), *options.tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "tests.mutants.recording", "-n", str(options.processes), *options.tests]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -22,7 +22,7 @@ class Server:
         asks, self._asked = os.pipe()
         self._told, tells = os.pipe()
         environment = {**os.environ, "RETROGRADE_MUTANTS_PIPES": f"{asks},{tells}"}
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.serving", "-p", "no:cacheprovider", *tests]
+        command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-p", "tests.mutants.serving", "-p", "no:cacheprovider", *tests]
         self._process = subprocess.Popen(command, env=environment, pass_fds=(asks, tells), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(asks)
         os.close(tells)
@@ -67,7 +67,7 @@ class Copy:
     def _failing(self, tests, timeout):
         with tempfile.TemporaryDirectory(prefix="mutants-code") as cache:
             environment = {**os.environ, "PYTHONPATH": str(self.root), "RETROGRADE_CACHE_DIR": cache, "PYTHONDONTWRITEBYTECODE": "1"}
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "-rfE", *tests]
+            command = [sys.executable, "-m", "pytest", "-q", "-m", "", "-x", "-p", "no:cacheprovider", "--no-header", "-rfE", *tests]
             try:
                 run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
             except subprocess.TimeoutExpired:

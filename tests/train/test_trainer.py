@@ -296,6 +296,28 @@ def test_a_training_that_is_killed_ends_with_the_bits_of_one_that_was_not(tmp_pa
     assert kills.ended(random.Random(1), crew, tmp_path / "run", unbroken, figures, limit), figures
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_autocast_computes_products_in_half_precision_and_keeps_weights_whole(compiled):
+    seen = []
+
+    class Noting(nn.Module):
+        def forward(self, x):
+            seen.append(str(x.dtype))
+            return x
+
+    rg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), Noting(), nn.ReLU(), nn.Linear(8, 2))
+    optimizer = optim.Adam(model.parameters(), lr=0.05)
+    trainer = train.Trainer(model, optimizer, CROSS, metrics=[train.Accuracy()], progress=False, compiled=compiled, autocast="bfloat16")
+    trainer.fit(rg.data.Loader((X, Y), 10, shuffle=True, seed=0), epochs=8)
+    assert set(seen) == {"bfloat16"}
+    assert {str(p.dtype) for p in model.parameters()} == {"float32"}
+    assert trainer.evaluate((X, Y))["accuracy"] > 0.9
+    assert str(trainer.predict(X[:3]).dtype) == "bfloat16"
+    with pytest.raises(rg.errors.DTypeError, match="bfloat16 or float16"):
+        train.Trainer(model, optimizer, CROSS, autocast="float32")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read as Linux tells it")
 @pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
 @pytest.mark.parametrize(("run", "count"), [("steps", 5000), ("shapes", 100), ("batches", 2000)])

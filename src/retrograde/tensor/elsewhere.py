@@ -56,7 +56,7 @@ OF_PACKAGE = {
     **{name: f"rg.nn.functional.{name}" for name in _OF_FUNCTIONS},
     **dict.fromkeys(("FloatTensor", "DoubleTensor", "LongTensor", "IntTensor", "BoolTensor"), "rg.tensor(data, dtype=...)"),
     **dict.fromkeys(("cuda", "device"), 'the name of a device, such as "cpu" or "cuda:0",'),
-    **dict.fromkeys(("amp", "autocast", "half"), "x.astype(rg.bfloat16), or rg.float16,"),
+    "amp": "rg.autocast", "half": "x.astype(rg.float16)",
     "compile": "rg.jit", "unique": "rg.unique_values", "unsqueeze": "rg.expand_dims", "movedim": "rg.moveaxis",
     "mv": "rg.matmul", "index_select": "rg.take", "masked_select": "x[mask]", "repeat_interleave": "rg.repeat",
     "range": "rg.arange", "Size": "tuple", "unbind": "rg.unstack", "addmm": "x + a @ b", "is_grad_enabled": "rg.is_recording",

@@ -8,81 +8,21 @@
 (dtype(bfloat16), dtype('float32'))
 """
 
-from contextlib import ContextDecorator
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
-from ..core.mode import changed, current
+from ..core.mode import current
 from ..core.value import Value
-from ..dtypes import as_dtype, bfloat16, float16, float32
-from ..errors import ArgumentError, DTypeError
-from ..ops.conversions import astype
+from ..dtypes import bfloat16
+from ..errors import ArgumentError
+from ..transforms import autocast as lists
 from . import creation, kinds
 from .absent import absent_from
 from .devices import KINDS
 
-#: Ops that autocast computes in low precision: products.
-LOW = frozenset(["contract", "conv2d", "conv2d_input", "conv3d", "linear", "matmul"])
-#: Ops that it computes in float32. Others follow their operands, softmax and norms among them, as on PyTorch's CPU.
-WHOLE = frozenset([
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "cholesky", "cross_entropy", "eigh_pair", "eigvals",
-    "eigvalsh", "eig_pair", "huber_loss", "inv", "l1_loss", "lu_solve", "mse_loss", "nanquantile", "nll_loss", "pinv", "prod",
-    "qr_pair", "quantile", "solve", "solve_triangular", "svd_triple", "svdvals",
-])
-#: Functions that are made of ops here and are one in PyTorch: those that autocast computes in low precision,
-LOW_FUNCTIONS = frozenset(["conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu", "scaled_dot_product_attention"])
-#: those in float32,
-WHOLE_FUNCTIONS = frozenset([
-    "adaptive_avg_pool3d", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool3d", "cosine_embedding_loss",
-    "ctc_loss", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
-    "fractional_max_pool3d_with_indices", "grid_sample", "hinge_embedding_loss", "kl_div", "lstsq", "lu_solve_with",
-    "margin_ranking_loss", "max_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d",
-    "multi_margin_loss", "multilabel_margin_loss", "pad_reflect", "pad_replicate", "poisson_nll_loss", "soft_margin_loss", "trace",
-    "triplet_margin_loss",
-])
-#: and those that follow their operands, though a product or a loss is inside.
-FOLLOWING = frozenset(["addmv", "mv"])
 _DTYPE = {"cpu": bfloat16}
-
-
-class _Settling:
-    """Brings operands to the dtype that autocast computes an op in, where that is not theirs; `dtype` is that of products."""
-
-    def __init__(self, dtype):
-        self.dtype = dtype
-
-    def __call__(self, op, args):
-        wanted = self.dtype if op.name in LOW else float32 if op.name in WHOLE else None
-        if wanted is None or op.name == "contract" and _sums_nothing(args[1]):
-            return args
-        if op.is_variadic:
-            return (tuple([_cast(x, wanted) for x in args[0]]), *args[1:])
-        return tuple([_cast(x, wanted) if i in op.operands else x for i, x in enumerate(args)])
-
-    def whole(self, name, args, kwargs):
-        """The arguments of the function of a name, which is computed as one; None for one that is the ops that it is made of."""
-        if name in FOLLOWING:
-            return args, kwargs
-        wanted = self.dtype if name in LOW_FUNCTIONS else float32 if name in WHOLE_FUNCTIONS else None
-        if wanted is None:
-            return None
-        return [_cast(x, wanted) for x in args], {key: _cast(x, wanted) for key, x in kwargs.items()}
-
-
-_settling = lru_cache(_Settling)
-
-
-def _sums_nothing(subscripts):
-    """Whether a contraction is a product of elements alone."""
-    inputs, _, output = subscripts.partition("->")
-    return "->" in subscripts and set(inputs) - set(", ") <= set(output)
-
-
-def _cast(x, wanted):
-    """An operand as numbers of another dtype, if they are floats, of no more than four bytes."""
-    return astype(x, wanted) if isinstance(x, Value) and x.dtype != wanted and x.dtype in (float32, float16, bfloat16) else x
 
 
 def lowered(function):
@@ -94,12 +34,12 @@ def lowered(function):
         if mode is None or mode.settles is None:
             return function(*args, **kwargs)
         wanted = mode.settles.dtype
-        return function(*[_cast(x, wanted) for x in args], **{name: _cast(x, wanted) for name, x in kwargs.items()})
+        return function(*[lists.cast(x, wanted) for x in args], **{name: lists.cast(x, wanted) for name, x in kwargs.items()})
 
     return called
 
 
-class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
+class autocast(lists.autocast):  # noqa: N801 - PyTorch's name
     """Within it, products are computed in `dtype`, and losses and others that need it in float32. Also a decorator.
 
     Functions that were compiled run as they are within it; enter it in the function to compile what it does.
@@ -108,27 +48,15 @@ class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
     def __init__(self, device_type="cpu", dtype=None, enabled=True, cache_enabled=None):
         if str(device_type).partition(":")[0] not in KINDS:
             raise ArgumentError(f'device_type must be the kind of a device, such as "cpu", got {device_type!r}')
+        super().__init__(_DTYPE["cpu"] if dtype is None else dtype, enabled)
         self.device = str(device_type)
-        self.fast_dtype = _DTYPE["cpu"] if dtype is None else as_dtype(dtype)
-        if self.fast_dtype not in (bfloat16, float16):
-            raise DTypeError(f"autocast computes in torch.bfloat16 or torch.float16, got {self.fast_dtype}")
-        # One for a device that is not there changes nothing on this one.
-        self._is_here, self.enabled = self.device == "cpu", enabled
-        self._outer: list[Any] = []
 
     def _recreate_cm(self):
         return autocast(self.device, self.fast_dtype, self.enabled)
 
-    def __enter__(self):
-        fields: Any = {}
-        if self._is_here:
-            fields = {"settles": _settling(self.fast_dtype), "runs_compiled": False} if self.enabled else {"settles": None}
-        self._outer.append(changed(**fields))
-        self._outer[-1].__enter__()
-        return self
-
-    def __exit__(self, *error):
-        self._outer.pop().__exit__(*error)
+    def _fields(self):
+        # One for a device that is not there changes nothing on this one.
+        return super()._fields() if self.device == "cpu" else {}
 
 
 def is_autocast_enabled(device_type="cpu"):

@@ -33,9 +33,11 @@ def called(model, inputs):
 class Steps:
     """The functions of one trainer. They know the model and the optimizer, and nothing of the trainer."""
 
-    def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled, together):
+    def __init__(self, forward, model, optimizer, metrics, clip_norm, averaged, compiled, together, autocasts):
         prepared: Any = _compiled if compiled else (lambda function: function)
         self.model, self._averaged = model, averaged
+        # On the way back each op is under the autocast that it was made in.
+        forward, outputs_of = (forward, called) if autocasts is None else (autocasts(forward), autocasts(called))
 
         def results(outputs, targets):
             return {name: metric.batch(outputs, targets) for name, metric in metrics.items()}
@@ -70,7 +72,7 @@ class Steps:
 
         def predicted(inputs):
             with no_grad():
-                return called(shown, inputs)
+                return outputs_of(shown, inputs)
 
         self._gradients, self._update, self._whole = prepared(gradients), prepared(update), prepared(whole)
         self.evaluate, self._predicted = prepared(evaluated), prepared(predicted)

@@ -13,6 +13,7 @@ from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ..runs.folder import numbered
 from ..runs.loading import load_run
 from ..runs.saving import RunSaver
+from ..transforms.autocast import autocast as autocast_to
 from .callbacks import Callbacks
 from .checks import check_count, check_monitor, check_parts, no_batches
 from .feeding import batches_of, check_place, groups, rows_of, same_rows
@@ -40,6 +41,7 @@ class Trainer:
     callbacks   such as `rg.train.EarlyStopping(...)` and logs
     progress    whether to show how far it is: a bar in a terminal, lines elsewhere
     compiled    whether steps are compiled
+    autocast    "bfloat16" or "float16": what `rg.autocast` computes the products of the model in; None computes as it is
     distributed "data": each process that was started together takes its part of each batch (`rg.distributed`), and gradients
                 are means over all. A model that is a `DataParallel` already stays it
 
@@ -56,7 +58,7 @@ class Trainer:
     def __init__(self, model, optimizer, loss=None, *, forward: Any = None, metrics=(), schedule: Any = None, schedule_each="step",
                  accumulate=1, clip_norm=None, ema=None, checkpoint=None, save_every=None, keep_last=3, keep_best=0,
                  monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True,
-                 distributed: Any = None):
+                 autocast: Any = None, distributed: Any = None):
         if (loss is None) == (forward is None):
             raise ArgumentError("a Trainer takes a loss, for batches (inputs, targets), or a forward for others; give one of them")
         if schedule_each not in ("step", "epoch"):
@@ -72,7 +74,7 @@ class Trainer:
         self.accumulate, self.save_every, self.keep_best, self.monitor = accumulate, save_every, keep_best, monitor
         self.metrics = named(metrics)
         self._steps = Steps(forward or of_pair(loss), model, optimizer, self.metrics, clip_norm, self.averaged, compiled,
-                            self._together)
+                            self._together, None if autocast is None else autocast_to(autocast))
         self._folder = None if checkpoint is None else Path(checkpoint)
         self._saver: Any = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
         self._callbacks = Callbacks(self._together.told_here([*callbacks, *shown(progress)]))
