@@ -1,6 +1,6 @@
 """Autocast: products in half precision, and losses and others that need it in float32, by PyTorch's lists of ops on the CPU.
 
-An op's operands are brought to the dtype that it is computed in before it runs; parameters stay what they are, as do their gradients.
+An op's operands are brought to the dtype that it is computed in before it runs; parameters and their gradients keep theirs.
 """
 
 from contextlib import ContextDecorator
