@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-import torch
+import torch  # pyright: ignore[reportMissingImports] - a rival, in a process with an interpreter of its own
 
 from .distributed_networks import network, timed
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 import reference
-from test_files import gguf_of
+from test_model_files import gguf_of
 
 import retrograde as rg
 from retrograde.cli import main

@@ -216,8 +216,16 @@ def signals_after(trainer, step, *numbers):
     yield
 
 
+@pytest.fixture
+def heard():
+    """A SIGINT that is not ignored, as it is in a process in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does it")
-def test_ctrl_c_saves_and_stops_and_a_second_one_stops_at_once(tmp_path):
+def test_ctrl_c_saves_and_stops_and_a_second_one_stops_at_once(tmp_path, heard):
     before = signal.getsignal(signal.SIGINT)
     whole, data = made(dropout=0.3)
     whole.fit(data, epochs=3)

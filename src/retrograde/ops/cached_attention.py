@@ -71,4 +71,4 @@ def cached_attention(query, key, value, keys, values, lengths, /, scale=1.0, win
     `scaled_dot_product_attention`.
     """
     _result_shape(query, key, value, keys, values, lengths, scale, window)
-    return _in_ops(query, key, value, keys, values, lengths, scale, window)
+    return np.ascontiguousarray(_in_ops(query, key, value, keys, values, lengths, scale, window))

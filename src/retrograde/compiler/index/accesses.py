@@ -49,6 +49,8 @@ class Accesses:
         if isinstance(node, np.ndarray):
             array = self._constants.setdefault(id(node), np.ascontiguousarray(node))
             return array, 0, row_major(array.shape)
+        if 0 in node.shape:  # which no step computes
+            return self._constants.setdefault(id(node), np.empty(node.shape, node.dtype)), 0, row_major(node.shape)
         # Found as loops would find it: whatever views there are between a node and its memory are folded into one load.
         memory = set(self._schedule.read_by(step))
         expression = Expression(node.shape, self._schedule.facts, memory.__contains__)
