@@ -110,3 +110,20 @@ def test_bfloat16_with_float16_is_float32(function, dtypes):
     got = rg.jit(function)(*operands)
     assert str(wanted.dtype) == str(got.dtype) == "float32"
     np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-2)
+
+
+@pytest.mark.parametrize(("other", "wanted"), [("float16", "float32"), ("int64", "bfloat16"), ("bool", "bfloat16"), ("float64", "float64")])
+@pytest.mark.parametrize("join", [rg.concat, rg.stack], ids=["concat", "stack"])
+def test_what_is_joined_with_bfloat16_has_the_common_dtype(join, other, wanted):
+    operands = [rg.tensor(np.array([0.0, 1.0, 1.0]), dtype=dtype) for dtype in ("bfloat16", other)]
+    for run in (join, rg.jit(join)):
+        found = run(operands)
+        assert str(found.dtype) == wanted
+        np.testing.assert_array_equal(found.numpy().astype(float), np.asarray(join([x.astype("float64") for x in operands])))
+
+
+@pytest.mark.parametrize("divisor", [1e10, -1e10])
+def test_a_number_that_is_infinite_in_the_dtype_of_the_other_divides_as_infinity(divisor):
+    x = rg.tensor([-1.5, 2.0, 0.0], dtype="float16")
+    for run in (lambda f: f, rg.jit):
+        np.testing.assert_array_equal(np.asarray(run(lambda x: x // divisor)(x)), np.asarray(x // float(np.copysign(np.inf, divisor))))

@@ -4,7 +4,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..dtypes import without_promotion
+from ..dtypes import common_dtype, without_promotion
 from ..errors import ShapeError
 from ..shapes import one_axis
 from . import _arrays
@@ -45,7 +45,11 @@ def concatenate(arrays, /, axis=0):
     >>> rg.concatenate([rg.tensor([1.0, 2.0]), rg.tensor([3.0])])
     tensor([1., 2., 3.])
     """
-    return np.concatenate(arrays, axis=axis)
+    try:
+        return np.concatenate(arrays, axis=axis)
+    except np.exceptions.DTypePromotionError:  # NumPy has no common type for bfloat16 and some others
+        dtype = common_dtype([a.dtype for a in arrays])
+        return np.concatenate([a.astype(dtype) for a in arrays], axis=axis)
 
 
 def _parts(g, needs, arrays_shape, axis):
@@ -76,6 +80,9 @@ def stack(arrays, /, axis=0):
     """
     try:
         return np.stack(without_promotion(arrays), axis=axis)
+    except np.exceptions.DTypePromotionError:  # as for `concatenate`
+        dtype = common_dtype([a.dtype for a in arrays])
+        return np.stack([a.astype(dtype) for a in arrays], axis=axis)
     except ValueError:
         shapes = list(dict.fromkeys([np.shape(a) for a in arrays]))
         if len(shapes) < 2:
