@@ -1,5 +1,7 @@
 """Building: what writes nodes of ONNX, with the names of values, constants, and shapes that are computed."""
 
+from collections import ChainMap
+
 import numpy as np
 
 from ..errors import RetrogradeError, UnsupportedOnnxError
@@ -30,7 +32,9 @@ class Builder:
     """
 
     def __init__(self, sizes, outer=None):
-        self.nodes, self.names, self.sizes, self.outer = [], {}, sizes, outer
+        self.nodes, self.sizes = [], sizes
+        #: {node: the name of its value, or a tuple of names}.
+        self.names = ChainMap() if outer is None else outer.names.new_child()
         self.initializers = {} if outer is None else outer.initializers
         #: The nodes of constants, which stand before all others, also those that bodies use.
         self.constants = [] if outer is None else outer.constants
@@ -56,20 +60,18 @@ class Builder:
     def __call__(self, value, dtype=None):
         """The name of a value: of a node, converted to `dtype` if it has another one; of an array or a number in `dtype`."""
         if isinstance(value, Node):
-            name = self._named(value)
+            name = self.named(value)
             return name if dtype is None or value.dtype == dtype else self.cast(name, dtype)
         array = np.asarray(value)
         if isinstance(value, Dimension):
             return self.cast(self.scalar(value), dtype or np.int64)
         return self.constant(array if dtype is None else array.astype(dtype))
 
-    def _named(self, node):
-        builder = self
-        while builder is not None:
-            if node in builder.names:
-                return builder.names[node]
-            builder = builder.outer
-        raise UnsupportedOnnxError(f"a result of {node.name} is used outside of the loop that computes it")
+    def named(self, node):
+        """The name that a node has here or around here, or the names of its results."""
+        if node not in self.names:
+            raise UnsupportedOnnxError(f"a result of {node.name} is used outside of the loop that computes it")
+        return self.names[node]
 
     def cast(self, name, dtype):
         """The name of a value in another dtype."""

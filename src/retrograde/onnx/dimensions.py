@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import UnsupportedOnnxError
-from .nodes import LoopBody, Node
+from .nodes import LoopBody, Node, ordered
 
 
 class Dimension:
@@ -60,30 +60,15 @@ def points_for(names, sizes):
 
 def merged(traces, fit):
     """One list of nodes for several, the outputs of each trace: sizes that differ are Dimensions, arrays that do are nodes."""
-    ordered = [_ordered(outputs) for outputs in traces]
-    if len({tuple([(n.name, len(n.args)) for n in nodes]) for nodes in ordered}) > 1:
+    walks = [ordered(outputs) for outputs in traces]
+    if len({tuple([(n.name, len(n.args)) for n in nodes]) for nodes in walks}) > 1:
         raise UnsupportedOnnxError("the function computes other ops where a size that is to be dynamic is another; export with "
                                    "dynamic=None, or for each size by itself")
     made = {}
-    for nodes in zip(*ordered, strict=True):
+    for nodes in zip(*walks, strict=True):
         made[nodes[0]] = _merged_node(nodes, made, fit)
     return [made[parts[0]] if isinstance(parts[0], Node) else _merged_value(parts, made, fit, "a result")
             for parts in zip(*traces, strict=True)]
-
-
-def _ordered(outputs):
-    """All nodes that outputs depend on, arguments first. Iterative."""
-    found, seen = [], set()
-    stack = [(o, False) for o in reversed(outputs) if isinstance(o, Node)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack += [(a, False) for a in reversed(node.inputs) if a not in seen]
-    return found
 
 
 def _merged_node(nodes, made, fit):

@@ -53,6 +53,20 @@ def nodes_in(args):
     return found
 
 
+def ordered(outputs):
+    """All nodes that outputs depend on, arguments first. Iterative."""
+    found, seen, stack = [], set(), [(o, False) for o in reversed(outputs) if isinstance(o, Node)]
+    while stack:
+        node, is_done = stack.pop()
+        if is_done:
+            found.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack += [(a, False) for a in reversed(node.inputs) if a not in seen]
+    return found
+
+
 def changed_args(args, change):
     """`args` with `change` applied to all in them that is no tuple or list."""
     return tuple([changed_args(a, change) if isinstance(a, (tuple, list)) else change(a) for a in args])

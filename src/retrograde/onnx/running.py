@@ -1,5 +1,6 @@
 """Running: a graph of operators as a list of steps, each a rule of ours or a function of operators, computed one after another."""
 
+from collections import ChainMap
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,27 +10,16 @@ from ..errors import OnnxError, RetrogradeError
 from .values import is_computed, numbers, settled
 
 
-class Scope:
+class Scope(ChainMap):
     """The values of a graph by name, and those of the graphs around it."""
 
-    def __init__(self, outer=None):
-        self._values, self._outer = {}, outer
-
-    def __getitem__(self, name):
-        scope = self
-        while scope is not None:
-            if name in scope._values:
-                return scope._values[name]
-            scope = scope._outer
+    def __missing__(self, name):
         raise OnnxError(f"nothing is named {name!r}")
-
-    def __setitem__(self, name, value):
-        self._values[name] = value
 
     def drop(self, names):
         """Forget values that nothing needs any more."""
         for name in names:
-            self._values.pop(name, None)
+            self.maps[0].pop(name, None)
 
 
 @dataclass
@@ -123,7 +113,7 @@ class Graph:
 
     def run(self, values, outer=None, training=False):
         """The results for `values`, one for each input, or by name."""
-        scope = Scope(outer)
+        scope = Scope() if outer is None else outer.new_child()
         for name, value in self.constants.items():
             scope[name] = value
         if not isinstance(values, dict):

@@ -5,21 +5,7 @@ import numpy as np
 from ...errors import UnsupportedOnnxError
 from ..building import Builder, emits
 from ..library import element_type, onnx
-from ..nodes import Node, nodes_in
-
-
-def ordered(outputs):
-    """All nodes that outputs depend on, arguments first. Iterative."""
-    found, seen, stack = [], set(), [(o, False) for o in reversed(outputs) if isinstance(o, Node)]
-    while stack:
-        node, is_done = stack.pop()
-        if is_done:
-            found.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack += [(a, False) for a in reversed(nodes_in(node.args)) if a not in seen]
-    return found
+from ..nodes import Node, ordered
 
 
 @emits("loop")
@@ -72,13 +58,10 @@ def _row(inner, stack, i, first, body):
 
 def _hand_in(inner, e, leaves, captured):
     """Let the leaves of what is captured have its names. Uniform constants stand in the body itself, and have no leaf."""
-    nodes = [c for c in captured if isinstance(c, Node)]
-    arrays = [c for c in captured if not isinstance(c, Node)]
-    if len(leaves) == len(captured):
-        nodes, arrays = list(captured), []
-    if len(leaves) != len(nodes) or arrays and len(leaves) != len(nodes):
+    values = captured if len(leaves) == len(captured) else [c for c in captured if isinstance(c, Node)]
+    if len(leaves) != len(values):
         raise UnsupportedOnnxError("a loop captures a constant in a way that is not exported; hand it in as an argument")
-    for leaf, value in zip(leaves, nodes, strict=True):
+    for leaf, value in zip(leaves, values, strict=True):
         inner.names[leaf] = e(value, leaf.dtype)
 
 

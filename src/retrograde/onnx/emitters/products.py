@@ -121,7 +121,7 @@ def _check_last_window(ceil_mode):
 
 @emits(RESULT)
 def _result(e, node, source, number):
-    name = e.names[source][number] if source in e.names else e.outer.names[source][number]
+    name = e.named(source)[number]
     if name is None:
         raise UnsupportedOnnxError(f"result {number} of {source.name} has no counterpart in ONNX here")
     return e.add("Identity", [name])
