@@ -8,7 +8,7 @@ import numpy as np
 
 from .arithmetic import abs, mirrored
 from .comparisons import where
-from .complexes import imag, real
+from .complexes import adjoint, imag, real
 from .gathering import take_along_axis
 from .movements import expand_dims
 from .reductions import sum
@@ -31,12 +31,29 @@ def turned(vectors, rows=None):
     return vectors if rows is None else (vectors, rows * np.conj(np.swapaxes(phases, -1, -2)))
 
 
-def turning(gradient, vectors):
+def held(gradient, vectors):
+    """The gradient of `vectors`, complex or not, one element of each of which is held real."""
+    if vectors.dtype.kind != "c" or not vectors.size:
+        return gradient
+    return gradient + _by_turning(vectors, _turn(gradient, vectors))
+
+
+def held_pairs(of_u, of_vh, u, vh):
+    """The gradient of left vectors, where the pairs of vectors turn together so that an element of the left one is held real."""
+    if u.dtype.kind != "c" or not u.size or of_u is None and of_vh is None:
+        return of_u
+    turn = 0 if of_u is None else _turn(of_u, u)
+    if of_vh is not None:
+        turn = turn + _turn(adjoint(of_vh), adjoint(vh))
+    return _by_turning(u, turn) + (0 if of_u is None else of_u)
+
+
+def _turn(gradient, vectors):
     r"""How much a result changes as each of `vectors` is turned: $\operatorname{Im}(\bar v^H v)$, of a gradient as users see it."""
     return sum(imag(mirrored(gradient) * vectors), -2)
 
 
-def held(vectors, turn):
+def _by_turning(vectors, turn):
     r"""What turning adds to the gradient of `vectors`: $i\, t / v_k$ at the element $k$ that is held real, 0 elsewhere.
 
     Vectors whose phase is free may change by $w$; held, they change by $w - i\, v \operatorname{Im}(w_k) / v_k$.

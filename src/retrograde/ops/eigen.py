@@ -8,7 +8,7 @@ from ..errors import ShapeError
 from . import _linalg
 from ._expm import exponential
 from ._families import matrix
-from ._phases import held, turning
+from ._phases import held
 from ._samples import call, of, uniform, well_conditioned
 from .arithmetic import mirrored
 from .comparisons import where
@@ -67,8 +67,7 @@ def _eig_rule(g, _, x, z):
     if g[0] is not None:
         inner = inner + _on_diagonal(mirrored(g[0]))
     if g[1] is not None:
-        of_vectors = mirrored(g[1])
-        mixed = matmul(back, of_vectors + held(vectors, turning(of_vectors, vectors)) if vectors.size else of_vectors)
+        mixed = matmul(back, held(mirrored(g[1]), vectors))
         mixed = mixed - matmul(back, vectors) * expand_dims(real(diagonal(mixed, 0, -2, -1)), -2)
         gaps = mirrored(expand_dims(values, -2) - expand_dims(values, -1))
         is_same = np.eye(gaps.shape[-1], dtype=bool)

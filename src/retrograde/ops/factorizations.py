@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from . import _linalg
 from ._families import matrix
 from ._native import expensive_by_shape
-from ._phases import held, turned, turning
+from ._phases import held, held_pairs, turned
 from ._samples import call, of, well_conditioned
 from .arithmetic import abs, mirrored
 from .comparisons import where
@@ -197,10 +197,7 @@ def _eigh_rule(g, _, z):
     if g[0] is not None:
         inner = inner + _on_diagonal(g[0])
     if g[1] is not None:
-        of_vectors = mirrored(g[1])
-        if vectors.dtype.kind == "c" and vectors.size:
-            of_vectors = of_vectors + held(vectors, turning(of_vectors, vectors))
-        mixed = matmul(adjoint(vectors), of_vectors)
+        mixed = matmul(adjoint(vectors), held(mirrored(g[1]), vectors))
         inner = inner + mixed * _inverse_gaps(values, mixed)
     return (mirrored(_hermitian(matmul(matmul(vectors, inner), adjoint(vectors)))),)
 
@@ -300,8 +297,7 @@ def _svd_rule(g, _, x, z, full_matrices):
     count = z[1].shape[-1]
     u, s, vh = z[0][..., :count], z[1], z[2][..., :count, :]
     of_u, of_s, of_vh = [None if c is None else mirrored(c) for c in g]
-    if x.dtype.kind == "c" and x.size:
-        of_u = _held_pairs(of_u, of_vh, u, vh)
+    of_u = held_pairs(of_u, of_vh, u, vh)
     inner = 0 if of_s is None else _on_diagonal(of_s)
     wide, tall = expand_dims(s, -2), expand_dims(s, -1)
     outside = 0
@@ -318,16 +314,6 @@ def _svd_rule(g, _, x, z, full_matrices):
         if columns > rows:
             outside = outside + matmul(u / wide, of_vh - matmul(adjoint(mixed), vh))
     return (mirrored(matmul(matmul(u, inner), vh) + outside),)
-
-
-def _held_pairs(of_u, of_vh, u, vh):
-    """The gradient of left vectors, where the pairs of vectors turn together so that an element of the left one is real."""
-    if of_u is None and of_vh is None:
-        return None
-    turn = 0 if of_u is None else turning(of_u, u)
-    if of_vh is not None:
-        turn = turn + turning(adjoint(of_vh), adjoint(vh))
-    return held(u, turn) + (0 if of_u is None else of_u)
 
 
 svd_triple.defvjp_all(_svd_rule)
