@@ -122,7 +122,13 @@ def test_what_is_joined_with_bfloat16_has_the_common_dtype(join, other, wanted):
         np.testing.assert_array_equal(found.numpy().astype(float), np.asarray(join([x.astype("float64") for x in operands])))
 
 
-@pytest.mark.parametrize("divisor", [1e10, -1e10])
+def test_numbers_stacked_with_both_types_of_half_precision_take_their_common_dtype():
+    a, b = (rg.tensor(1.0, dtype=dtype) for dtype in ("bfloat16", "float16"))
+    for run in (rg.stack, rg.jit(rg.stack)):
+        assert (str(run([a, 2.0, b]).dtype), run([a, 2.0, b]).tolist()) == ("float32", [1, 2, 1])
+
+
+@pytest.mark.parametrize("divisor", [1e10, -1e10, 100_000])
 def test_a_number_that_is_infinite_in_the_dtype_of_the_other_divides_as_infinity(divisor):
     x = rg.tensor([-1.5, 2.0, 0.0], dtype="float16")
     for run in (lambda f: f, rg.jit):

@@ -86,7 +86,8 @@ def promoted(operands):
         return None
     dtype = common_dtype(typed)
     # NumPy takes a Python number beside a bfloat16 for a float64.
-    return dtype if dtype == bfloat16 and not any([isinstance(x, complex) for x in found]) else np.result_type(*found)
+    numbers = [x for x in found if not isinstance(x, np.dtype)]
+    return dtype if dtype == bfloat16 and not any([isinstance(x, complex) for x in numbers]) else np.result_type(dtype, *numbers)
 
 
 def without_promotion(operands):

@@ -191,7 +191,7 @@ def floor_divide(x, y, /):
     with np.errstate(invalid="ignore", over="ignore"):
         found = np.floor_divide(x, y)
         # A number of Python's may be infinite in the type of the other operand.
-        x, y = [np.asarray(v, found.dtype) if v.__class__ is float else v for v in (x, y)]
+        x, y = [np.asarray(v, found.dtype) if v.__class__ in (int, float) else v for v in (x, y)]
         is_endless = np.isinf(x) != np.isinf(y)  # here NumPy follows Python, where infinity // 2 is NaN and 1 // -infinity is -1
         return np.where(is_endless, np.true_divide(x, y), found) if is_endless.any() else found
 

@@ -45,11 +45,16 @@ def concatenate(arrays, /, axis=0):
     >>> rg.concatenate([rg.tensor([1.0, 2.0]), rg.tensor([3.0])])
     tensor([1., 2., 3.])
     """
+    return _joined(np.concatenate, arrays, axis)
+
+
+def _joined(join, arrays, axis):
     try:
-        return np.concatenate(arrays, axis=axis)
+        return join(arrays, axis=axis)
     except np.exceptions.DTypePromotionError:  # NumPy has no common type for bfloat16 and some others
+        arrays = list(map(np.asarray, arrays))
         dtype = common_dtype([a.dtype for a in arrays])
-        return np.concatenate([a.astype(dtype) for a in arrays], axis=axis)
+        return join([a.astype(dtype) for a in arrays], axis=axis)
 
 
 def _parts(g, needs, arrays_shape, axis):
@@ -79,10 +84,7 @@ def stack(arrays, /, axis=0):
     Each array receives the slice of $\bar z$ at its place.
     """
     try:
-        return np.stack(without_promotion(arrays), axis=axis)
-    except np.exceptions.DTypePromotionError:  # as for `concatenate`
-        dtype = common_dtype([a.dtype for a in arrays])
-        return np.stack([a.astype(dtype) for a in arrays], axis=axis)
+        return _joined(np.stack, without_promotion(arrays), axis)
     except ValueError:
         shapes = list(dict.fromkeys([np.shape(a) for a in arrays]))
         if len(shapes) < 2:

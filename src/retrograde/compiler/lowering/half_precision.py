@@ -72,8 +72,7 @@ def _common(node, args):
     if node.dtype in NARROW:
         return node.dtype
     known = [a.dtype for a in args if hasattr(a, "shape") and a.dtype.kind != "b"]
-    # Both types of half precision meet in float32, for which NumPy has no rule.
-    found = common_dtype(known) if known and not {*NARROW} <= {*known} else None
+    found = common_dtype(known) if known else None
     return found if found in NARROW else None
 
 
