@@ -11,8 +11,6 @@ import random
 import shutil
 import sys
 import tempfile
-import time
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -21,6 +19,7 @@ import numpy as np
 import retrograde as rg
 from retrograde import nn, optim
 from retrograde.runs.files import _canonical
+from tests.bounded_reading import outcome
 
 #: What the parser of JSON, and Python itself, take beside what is loaded.
 ALLOWANCE = 6 << 20
@@ -113,19 +112,7 @@ def loaded(folder, parts):
         size = sum(p.stat().st_size for p in folder.iterdir() if p.is_file() and not p.is_symlink())
     except OSError:
         size = 0
-    start = time.perf_counter()
-    tracemalloc.start()
-    try:
-        rg.load_run(folder, **parts)
-        found = "fine"
-    except rg.errors.RetrogradeError as error:
-        found = type(error).__name__
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert peak <= 4 * size + ALLOWANCE, f"{peak} bytes for {size}"
-    assert time.perf_counter() - start < 60
-    return found
+    return outcome(lambda: rg.load_run(folder, **parts), size, ALLOWANCE, "fine")
 
 
 def tried(seed, original, parts):
