@@ -8,7 +8,6 @@ import argparse
 import os
 import time
 from functools import partial
-from importlib import import_module
 from importlib.util import find_spec
 
 os.environ.setdefault("RETROGRADE_NUM_THREADS", "1")
@@ -16,8 +15,8 @@ os.environ.setdefault("RETROGRADE_NUM_THREADS", "1")
 import numpy as np
 
 import retrograde as rg
-from retrograde import nn, optim
-from retrograde.torch import autocast
+
+from .workloads import gpt, libraries, perceptron
 
 #: Elementwise functions of a million numbers.
 LOOPS = {
@@ -27,7 +26,7 @@ LOOPS = {
 }
 #: Sizes of products: rows, columns, steps of k.
 PRODUCTS = [(256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (1024, 384, 128)]
-WIDTH, GPT_LAYERS, GPT_WIDTH, HEADS, CONTEXT, BATCH = 512, 4, 128, 4, 64, 16
+PERCEPTRON = perceptron.Task((512, 512, 512, 512), "ReLU", 512, is_classifier=False)
 
 
 def main():
@@ -51,12 +50,12 @@ def cases():
         for size in PRODUCTS:
             shown = "x".join(map(str, size))
             yield f"product {shown}, {dtype}", lambda s=size: product(s, "float32"), lambda s=size, d=dtype: product(s, d)
-    yield "step of a perceptron, autocast", lambda: perceptron(False), lambda: perceptron(True)
-    yield "step of a GPT, autocast", lambda: gpt(False), lambda: gpt(True)
+    steps = {"a perceptron": perceptron_step, "a GPT": gpt_step}
+    for name, step in steps.items():
+        yield f"step of {name}, autocast", partial(step, "retrograde", False), partial(step, "retrograde", True)
     if find_spec("torch") is not None:
-        torch = import_module("benchmarks.half_precision_torch")
-        yield "PyTorch's autocast, ours: perceptron", torch.perceptron, lambda: perceptron(True)
-        yield "PyTorch's autocast, ours: GPT", torch.gpt, lambda: gpt(True)
+        for name, step in steps.items():
+            yield f"PyTorch's autocast, ours: {name}", partial(step, "torch", True), partial(step, "retrograde", True)
 
 
 def least(runs, rounds):
@@ -84,67 +83,26 @@ def product(size, dtype):
     return partial(compiled, a, b)
 
 
-def perceptron(is_low):
+def perceptron_step(name, is_low):
     """A run of a training step of a perceptron of three layers."""
-    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
-    rng = np.random.default_rng(0)
-    x, y = (rg.tensor(rng.normal(size=(WIDTH, WIDTH)).astype(np.float32)) for _ in range(2))
-    return trained(optim.SGD(model.parameters(), lr=0.01), lambda: nn.functional.mse_loss(model(x), y), is_low)
+    lib, compiled, wrapped_loss = _library(name, is_low)
+    return perceptron.with_modules(lib, PERCEPTRON, lib.optim.SGD, compiled, wrapped_loss)(*PERCEPTRON.data())
 
 
-def gpt(is_low):
-    """A run of a training step of a small GPT, that of `examples/gpt.py`."""
-    model, rng = _GPT(), np.random.default_rng(0)
-    tokens = rg.tensor(rng.integers(0, 100, (BATCH, CONTEXT + 1)))
-    loss = lambda: nn.functional.cross_entropy(model(tokens[:, :-1]).reshape(BATCH * CONTEXT, -1), tokens[:, 1:].reshape(-1))
-    return trained(optim.AdamW(model.parameters(), lr=1e-3), loss, is_low)
+def gpt_step(name, is_low):
+    """A run of a training step of a small GPT."""
+    lib, compiled, wrapped_loss = _library(name, is_low)
+    optimizer = partial(lib.optim.AdamW, fused=True) if name == "torch" else lib.optim.AdamW
+    return gpt.trained(lib, optimizer, gpt.BATCH, wrapped_loss, compiled=compiled)
 
 
-def trained(optimizer, loss, is_low):
-    """A compiled step of an optimizer that lowers a loss, with products in bfloat16 if `is_low`."""
-    @rg.jit
-    def step():
-        optimizer.zero_grad()
-        with autocast("cpu", enabled=is_low):
-            found = loss()
-        found.backward()
-        optimizer.step()
-        return found
-
-    return step
-
-
-class _Attention(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.qkv, self.out = nn.Linear(GPT_WIDTH, 3 * GPT_WIDTH), nn.Linear(GPT_WIDTH, GPT_WIDTH)
-
-    def forward(self, x):
-        heads = self.qkv(x).reshape(BATCH, CONTEXT, 3, HEADS, GPT_WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        found = nn.functional.scaled_dot_product_attention(heads[0], heads[1], heads[2], is_causal=True)
-        return self.out(found.permute(0, 2, 1, 3).reshape(BATCH, CONTEXT, GPT_WIDTH))
-
-
-class _Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm1, self.attention, self.norm2 = nn.LayerNorm(GPT_WIDTH), _Attention(), nn.LayerNorm(GPT_WIDTH)
-        self.network = nn.Sequential(nn.Linear(GPT_WIDTH, 4 * GPT_WIDTH), nn.GELU(), nn.Linear(4 * GPT_WIDTH, GPT_WIDTH))
-
-    def forward(self, x):
-        x = x + self.attention(self.norm1(x))
-        return x + self.network(self.norm2(x))
-
-
-class _GPT(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.token, self.place = nn.Embedding(100, GPT_WIDTH), nn.Embedding(CONTEXT, GPT_WIDTH)
-        self.blocks = nn.Sequential(*[_Block() for _ in range(GPT_LAYERS)])
-        self.norm, self.head = nn.LayerNorm(GPT_WIDTH), nn.Linear(GPT_WIDTH, 100, bias=False)
-
-    def forward(self, tokens):
-        return self.head(self.norm(self.blocks(self.token(tokens) + self.place.weight)))
+def _library(name, is_low):
+    """(modules of a library, what compiles its step, what computes a loss under its autocast, if `is_low`)."""
+    lib = libraries.modules(name)
+    if name == "torch":
+        lib.library.set_num_threads(1)
+        return lib, lambda step: step, lib.library.autocast("cpu", enabled=is_low)
+    return lib, rg.jit, rg.autocast(enabled=is_low)
 
 
 if __name__ == "__main__":

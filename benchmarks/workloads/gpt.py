@@ -60,35 +60,36 @@ def build(lib):
 def retrograde(batch=BATCH):
     """The whole step compiled."""
     lib = libraries.modules("retrograde")
-    return _trained(lib, lib.optim.AdamW, batch, compiled=lib.library.jit)
+    return trained(lib, lib.optim.AdamW, batch, compiled=lib.library.jit)
 
 
 def retrograde_eager(batch=BATCH):
     """Op by op."""
     lib = libraries.modules("retrograde")
-    return _trained(lib, lib.optim.AdamW, batch)
+    return trained(lib, lib.optim.AdamW, batch)
 
 
 def torch(batch=BATCH):
     """Op by op, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _trained(lib, partial(lib.optim.AdamW, fused=True), batch)
+    return trained(lib, partial(lib.optim.AdamW, fused=True), batch)
 
 
 def torch_compile(batch=BATCH):
     """The loss compiled, forward and backward, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _trained(lib, partial(lib.optim.AdamW, fused=True), batch, compiled_loss=lib.library.compile)
+    return trained(lib, partial(lib.optim.AdamW, fused=True), batch, wrapped_loss=lib.library.compile)
 
 
-def _trained(lib, optimizer, batch, compiled_loss=lambda loss_of: loss_of, **options):
+def trained(lib, optimizer, batch, wrapped_loss=lambda loss_of: loss_of, **options):
+    """A step of a library with modules. `wrapped_loss` may compile the loss, or compute it in half precision."""
     model = build(lib)
 
     def loss_of(characters, following):
         return lib.functional.cross_entropy(model(characters).reshape(-1, VOCABULARY), following.reshape(-1))
 
     optimizer = partial(optimizer, weight_decay=DECAY)
-    return training.with_modules(lib, model.parameters(), compiled_loss(loss_of), optimizer, **options)(*_texts(batch))
+    return training.with_modules(lib, model.parameters(), wrapped_loss(loss_of), optimizer, **options)(*_texts(batch))
 
 
 def jax(batch=BATCH):

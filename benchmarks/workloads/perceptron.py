@@ -34,25 +34,25 @@ class Task:
 def retrograde(task):
     """The whole step compiled."""
     lib = libraries.modules("retrograde")
-    return _with_modules(lib, task, lib.optim.Adam, compiled=lib.library.jit)
+    return with_modules(lib, task, lib.optim.Adam, compiled=lib.library.jit)
 
 
 def retrograde_eager(task):
     """Op by op."""
     lib = libraries.modules("retrograde")
-    return _with_modules(lib, task, lib.optim.Adam)
+    return with_modules(lib, task, lib.optim.Adam)
 
 
 def torch(task):
     """Op by op, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _with_modules(lib, task, partial(lib.optim.Adam, fused=True))
+    return with_modules(lib, task, partial(lib.optim.Adam, fused=True))
 
 
 def torch_compile(task):
     """The loss compiled, forward and backward, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _with_modules(lib, task, partial(lib.optim.Adam, fused=True), compiled_loss=lib.library.compile)
+    return with_modules(lib, task, partial(lib.optim.Adam, fused=True), wrapped_loss=lib.library.compile)
 
 
 def jax(task):
@@ -98,10 +98,11 @@ def autograd(task):
     return training.with_autograd(lib, libraries.transposed(task.sizes, np.array), loss_of)
 
 
-def _with_modules(lib, task, optimizer, compiled=lambda step: step, compiled_loss=lambda loss_of: loss_of):
+def with_modules(lib, task, optimizer, compiled=lambda step: step, wrapped_loss=lambda loss_of: loss_of):
+    """Steps of a library with modules. `wrapped_loss` may compile the loss, or compute it in half precision."""
     model = libraries.perceptron(lib, task.sizes, task.activation)
     loss = lib.functional.cross_entropy if task.is_classifier else lib.functional.mse_loss
-    loss_of = compiled_loss(lambda x, y: loss(model(x), y))
+    loss_of = wrapped_loss(lambda x, y: loss(model(x), y))
     return training.with_modules(lib, model.parameters(), loss_of, optimizer, compiled)
 
 

@@ -38,7 +38,7 @@ def torch():
 def torch_compile():
     """The loss compiled, forward and backward, with the fused optimizer."""
     lib = libraries.modules("torch")
-    return _with_modules(lib, partial(lib.optim.Adam, fused=True), compiled_loss=lib.library.compile)
+    return _with_modules(lib, partial(lib.optim.Adam, fused=True), wrapped_loss=lib.library.compile)
 
 
 def jax():
@@ -65,14 +65,14 @@ def jax():
     return training.with_jax(lib, parameters, loss_of)(*data())
 
 
-def _with_modules(lib, optimizer, compiled=lambda step: step, compiled_loss=lambda loss_of: loss_of):
+def _with_modules(lib, optimizer, compiled=lambda step: step, wrapped_loss=lambda loss_of: loss_of):
     parts = lib.nn.ModuleDict({"lstm": lib.nn.LSTM(INPUTS, UNITS), "head": lib.nn.Linear(UNITS, CLASSES)})
     libraries.load(lib, parts)
 
     def loss_of(x, y):
         return lib.functional.cross_entropy(parts["head"](parts["lstm"](x)[0][-1]), y)
 
-    return training.with_modules(lib, parts.parameters(), compiled_loss(loss_of), optimizer, compiled)(*data())
+    return training.with_modules(lib, parts.parameters(), wrapped_loss(loss_of), optimizer, compiled)(*data())
 
 
 RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile,
