@@ -147,3 +147,13 @@ def test_a_chain_is_one_pass_and_takes_no_memory_between():
     step = rg.jit(lambda x: rg.exp(rg.sin(x) * 2 + 1) - x)
     step(x)
     assert [kernel.kind for kernel in step.explain().kernels] == ["loop"]
+
+
+@pytest.mark.parametrize("target", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("source", ["float64", "float32", "float16", "bfloat16"])
+def test_what_is_rounded_goes_on_in_its_own_type(source, target):
+    rounded = rg.ops.get("rounded").call
+    f = lambda x, y: rg.mean(rg.tanh(rg.mean(rounded(x, dtype=as_dtype(target)))) + y, axis=1)
+    x, y = drawn(2, 3).astype(as_dtype(source)), drawn(3, 7, seed=1).astype(np.float64)
+    found, expected = rg.jit(f)(x, y), f(rg.tensor(x), rg.tensor(y))
+    assert found.dtype == expected.dtype and np.allclose(found, expected, rtol=0.01, atol=0.01)

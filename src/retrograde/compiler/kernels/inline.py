@@ -107,6 +107,12 @@ class Rounded(Elementwise):
 
     ops = ("rounded",)
 
+    def matches(self, node, facts):
+        # Between other types it is a conversion: registers hold those in types of their own.
+        x = node.args[0]
+        is_narrowing = isinstance(x, Symbol) and x.dtype == float32 and name_of(node.dtype) in NARROW
+        return is_narrowing and super().matches(node, facts)
+
     def entry(self, node, place, guard, expression):
         # What is stored is rounded where it is written.
         return expression.applied(node, place, guard) if expression.is_rounded(node) else expression.handed_on(node, place, guard)
