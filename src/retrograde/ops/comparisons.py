@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..dtypes import promoted
 from ._families import comparison, elementwise
 from ._samples import call, distinct, uniform
 
@@ -96,7 +97,11 @@ def where(condition, x, y, /):
     Both branches are computed everywhere: a NaN derivative in the branch that is not taken stays NaN. The safe form
     keeps that branch finite: `where(x > 0, log(where(x > 0, x, 1)), 0)`.
     """
-    return np.where(condition, x, y)
+    try:
+        return np.where(condition, x, y)
+    except np.exceptions.DTypePromotionError:  # NumPy has no common type for bfloat16 and some others
+        dtype = promoted([x, y])
+        return np.where(condition, np.asarray(x, dtype), np.asarray(y, dtype))
 
 
 where.defvjp(None, lambda g, condition: where(condition, g, 0), lambda g, condition: where(condition, 0, g))
