@@ -53,6 +53,7 @@ from .ops.activation import silu as swish
 from .ops.arithmetic import (
     abs,
     add,
+    cbrt,
     divide,
     floor_divide,
     multiply,
@@ -61,6 +62,7 @@ from .ops.arithmetic import (
     power,
     reciprocal,
     remainder,
+    rsqrt,
     sign,
     sqrt,
     square,
@@ -75,8 +77,7 @@ from .ops.arithmetic import negative as negate
 from .ops.arithmetic import power as pow
 from .ops.arithmetic import remainder as mod
 from .ops.arithmetic import subtract as sub
-from .ops.bessel import i0, i0e, i1, i1e
-from .ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
+from .ops.bessel import bessel_i, bessel_ie, bessel_j, bessel_y, i0, i0e, i1, i1e
 from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
 from .ops.bits import bitwise_left_shift as left_shift
 from .ops.bits import bitwise_right_shift as right_shift
@@ -118,15 +119,11 @@ from .ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_t
 from .ops.distances import cdist
 from .ops.dropout import dropout, feature_dropout
 from .ops.embeddings import embedding
-from .ops.entropies import entr, logit, xlog1py
+from .ops.entropies import entr, logit, xlog1py, xlogy
+from .ops.error_function import erf, erfc
 from .ops.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
 from .ops.exponential import log as ln
-from .ops.extremes import cummax, cummin
-from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
-from .ops.gamma import digamma as psi
-from .ops.gamma import lgamma as gammaln
-from .ops.gammas import beta, gamma, regularized_beta, rgamma
+from .ops.gamma import beta, gamma, regularized_beta, rgamma
 from .ops.gathering import add_along_axis, take, take_along_axis
 from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
 from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
@@ -137,6 +134,9 @@ from .ops.incomplete import gammainc, gammaincc
 from .ops.joins import concatenate, stack
 from .ops.joins import concatenate as concat
 from .ops.linear import linear
+from .ops.log_gamma import betaln, digamma, lgamma, multigammaln, polygamma
+from .ops.log_gamma import digamma as psi
+from .ops.log_gamma import lgamma as gammaln
 from .ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
 from .ops.loss import l1_loss as mae_loss
 from .ops.matrices import diag, diagonal, trace, tril, triu
@@ -170,25 +170,36 @@ from .ops.reductions import max as amax
 from .ops.reductions import min as amin
 from .ops.repetition import repeat, roll, split, tile
 from .ops.resampling import interpolate
-from .ops.roots import cbrt, rsqrt
 from .ops.rounding import ceil, floor, round, trunc
 from .ops.rounding import round as rint
 from .ops.rounding import trunc as fix
-from .ops.running import cumulative_prod, cumulative_sum, diff
+from .ops.running import cummax, cummin, cumulative_prod, cumulative_sum, diff
 from .ops.scattering import gather, scatter, scatter_reduce
-from .ops.searches import all, any, argmax, argmin
+from .ops.searches import (
+    all,
+    any,
+    argmax,
+    argmin,
+    count_nonzero,
+    isin,
+    nonzero,
+    searchsorted,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 from .ops.segments import segment_max, segment_mean, segment_min, segment_prod, segment_sum
 from .ops.selections import scatter_add, set_at
 from .ops.sorting import argsort, sort
-from .ops.special import atan2, erf, erfc, hypot, sinc, xlogy
-from .ops.special import atan2 as arctan2
 from .ops.spreads import std, var
 from .ops.sylvester import solve_banded, solve_sylvester, sqrtm
 from .ops.tensors import kron, tensordot, vecdot
-from .ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
+from .ops.trigonometric import acos, asin, atan, atan2, cos, hypot, sin, sinc, tan, tanh
 from .ops.trigonometric import acos as arccos
 from .ops.trigonometric import asin as arcsin
 from .ops.trigonometric import atan as arctan
+from .ops.trigonometric import atan2 as arctan2
 from .ops.windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool3d,

@@ -5,7 +5,8 @@ import pytest
 
 import retrograde as rg
 from retrograde.ops import _incomplete
-from retrograde.ops.incomplete import gammainc_slope, random_gamma
+from retrograde.ops.gammas import random_gamma
+from retrograde.ops.incomplete import gammainc_slope
 from retrograde.testing import check_gradients
 
 mpmath = pytest.importorskip("mpmath")

@@ -6,12 +6,12 @@ from ..core.mode import no_grad
 from ..errors import ArgumentError, ShapeError
 from ..ops.comparisons import not_equal, where
 from ..ops.embeddings import embedding as looked_up
-from ..ops.finding import searchsorted
 from ..ops.gathering import take
 from ..ops.movements import expand_dims, reshape
 from ..ops.reductions import max as greatest
 from ..ops.reductions import norm
 from ..ops.reductions import sum as summed
+from ..ops.searches import searchsorted
 from ..ops.segments import segment_max, segment_sum
 from ..shapes import one_axis
 

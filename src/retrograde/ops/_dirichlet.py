@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ._gamma import digamma, polygamma
+from ._log_gamma import digamma, polygamma
 
 _LEAST = 1e-18
 #: Terms after the greatest, about, until they no longer count, over how much smaller each is than the last.

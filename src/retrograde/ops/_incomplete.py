@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from ..once import once
-from ._gamma import NEAR_TWO, digamma, log_gamma, polygamma
+from ._log_gamma import NEAR_TWO, digamma, log_gamma, polygamma
 from ._series import log1p_less, polynomial
 
 _BLOCK = 1 << 12

@@ -13,9 +13,9 @@ from ._normal import normal_distribution
 from ._samples import call, distinct, uniform
 from .comparisons import clip, where
 from .conversions import narrowed, widened
+from .error_function import ERFC
 from .exponential import exp
 from .reductions import logsumexp, max, sum
-from .special import ERFC
 from .trigonometric import tanh
 
 _ROOT_HALF, _ROOT_TWO_PI = math.sqrt(0.5), math.sqrt(2 * math.pi)

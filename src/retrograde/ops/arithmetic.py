@@ -209,3 +209,27 @@ def remainder(x, y, /):
 
 
 remainder.defvjp(lambda g: g, lambda g, x, y: -g * floor_divide(x, y))
+
+
+@elementwise(samples=uniform(0.2, 4))
+def rsqrt(x, /):
+    r"""One over the square root of `x`.
+
+    $z = x^{-1/2} \;\Rightarrow\; \bar x = -\tfrac12 \bar z\, z^3$
+    """
+    return np.true_divide(1, np.sqrt(x))
+
+
+rsqrt.defvjp(lambda g, z: g * (-0.5 * z * z * z))
+
+
+@elementwise(faster=by_many_elements, samples=uniform(-3, 3, avoid=(0,), gap=0.5))
+def cbrt(x, /):
+    r"""Cube root, negative for negative `x`; the derivative at 0 is infinite.
+
+    $z = x^{1/3} \;\Rightarrow\; \bar x = \bar z / (3 z^2)$
+    """
+    return np.cbrt(x)
+
+
+cbrt.defvjp(lambda g, z: g / (3 * z * z))

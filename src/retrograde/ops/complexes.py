@@ -14,8 +14,7 @@ from ._samples import call, complex_uniform, of, uniform
 from .arithmetic import mirrored
 from .joins import stack
 from .movements import transpose
-from .special import atan2
-from .trigonometric import cos, sin
+from .trigonometric import atan2, cos, sin
 
 _IS_COMPLEX = {"dtypes": "of complex numbers it is real, of real ones complex"}
 

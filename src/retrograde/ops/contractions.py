@@ -10,11 +10,9 @@ from ..errors import ShapeError
 from ..shapes import mismatch
 from ._arrays import shape_of
 from ._families import composite, contraction
-from ._multiplying import product
-from ._paths import kept_labels, pairwise_path
-from ._products import matrix_plan
+from ._multiplying import exact, product
+from ._plans import kept_labels, matrix_plan, pairwise_path
 from ._samples import call
-from ._whole import exact
 from .movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
 from .reductions import sum as summed
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from ._blocks import in_blocks
 from ._families import elementwise
+from ._native import by_element
 from ._samples import uniform
 from ._series import log1p_less
 from .arithmetic import reciprocal
@@ -67,3 +68,25 @@ log1pmx.defvjp(lambda g, x: -g * (x / (1 + x)))
 logit.defvjp(lambda g, x: g * reciprocal(x * (1 - x)))
 entr.defvjp(lambda g, x: -g * (log(x) + 1))
 xlog1py.defvjp(lambda g, x, y: g * log1p(_inside(x, y)), lambda g, x, y: g * (x / (1 + _inside(x, y))))
+
+
+def _xlogy_in_ops(x, y):
+    is_zero = (x == 0) & (y == y)
+    return where(is_zero, 0, x * log(where(is_zero, 1, y)))
+
+
+@elementwise(faster=by_element, expansion=_xlogy_in_ops, samples=(uniform(-3, 3), uniform(0.2, 4)))
+def xlogy(x, y, /):
+    r"""$x \ln y$, and 0 where $x = 0$ and $y$ is not NaN; there both derivatives are 0 too.
+
+    $z = x \ln y \;\Rightarrow\; \bar x = \bar z \ln y,\; \bar y = \bar z\, x / y$
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    is_zero = (x == 0) & ~np.isnan(y)
+    return np.where(is_zero, 0, x * np.log(np.where(is_zero, 1, y)))
+
+
+xlogy.defvjp(
+    lambda g, x, y: g * log(where((x == 0) & (y == 0), 1, y)),
+    lambda g, x, y: g * x / where((x == 0) & (y == 0), 1, y),
+)

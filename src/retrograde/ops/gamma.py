@@ -1,98 +1,96 @@
-"""The gamma function's logarithm and its derivatives of any order, and what is made of them."""
+"""The gamma and beta functions themselves, and the incomplete beta function."""
 
-import math
-import operator
+import numpy as np
 
-from ..errors import ArgumentError
+from ..extras import optional
 from . import _gamma
 from ._blocks import in_blocks
 from ._families import composite, elementwise
-from ._native import by_element
 from ._samples import call, of, uniform
+from .arithmetic import power
 from .comparisons import where
-from .exponential import log, log1p
+from .entropies import log1pmx
+from .exponential import exp, log, log1p
+from .log_gamma import betaln, digamma, stirling
+from .rounding import floor
 
 _DOMAIN = uniform(0.3, 5)
-# Between two poles.
 _BETWEEN = uniform(-2.6, -2.4)
+#: From here on Stirling's series gives the gamma function to rounding by its first terms.
+_GREAT = 16.0
 
 
-@elementwise(is_real=True, faster=by_element, aliases=("gammaln",), samples=_DOMAIN)
-def lgamma(x, /):
-    r"""$\ln |\Gamma(x)|$, the logarithm of the factorial of $x - 1$.
+@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
+def gamma(x, /):
+    r"""$\Gamma(x)$, the factorial of $x - 1$; NaN at the negative integers.
 
-    $z = \ln |\Gamma(x)| \;\Rightarrow\; \bar x = \bar z\, \psi(x)$, where $\psi$ is `digamma`.
+    $z = \Gamma(x) \;\Rightarrow\; \bar x = \bar z\, z\, \psi(x)$ with `digamma`.
 
-    >>> rg.lgamma(rg.tensor([1.0, 5.0]))
-    tensor([0.       , 3.1780539])
+    >>> rg.gamma(rg.tensor([1.0, 5.0]))
+    tensor([ 1., 24.])
     """
-    return in_blocks({"float64": _gamma.log_gamma}, x)
+    return in_blocks({"float64": _gamma.gamma}, x)
 
 
-@elementwise(is_real=True, faster=by_element, aliases=("psi",), samples=_DOMAIN)
-def digamma(x, /):
-    r"""$\psi(x)$, the derivative of $\ln \Gamma(x)$; NaN at the negative integers.
+@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
+def rgamma(x, /):
+    r"""$1 / \Gamma(x)$, which is 0 at the poles of $\Gamma$.
 
-    $z = \psi(x) \;\Rightarrow\; \bar x = \bar z\, \psi'(x)$, where $\psi'$ is `polygamma` of order 1.
+    $z = 1 / \Gamma(x) \;\Rightarrow\; \bar x = -\bar z\, z\, \psi(x)$
     """
-    return in_blocks({"float64": _gamma.digamma}, x)
+    return in_blocks({"float64": _gamma.inverse_gamma}, x)
 
 
-@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN), 1), call(of((3,), _DOMAIN), n=2),
-                      call(of((2, 2), _BETWEEN), n=1), call(of((), _DOMAIN), n=0)))
-def polygamma(x, /, n=1):
-    r"""Derivative `n` of `digamma` at `x`; `n` is an integer of at least 0.
-
-    $z = \psi^{(n)}(x) \;\Rightarrow\; \bar x = \bar z\, \psi^{(n + 1)}(x)$
-    """
-    try:
-        n = operator.index(n)
-    except TypeError:
-        raise ArgumentError(f"polygamma(x, n) needs an integer n, got {n!r}") from None
-    if n < 0:
-        raise ArgumentError(f"polygamma needs an n of at least 0, got {n}")
-    return in_blocks({"float64": _gamma.digamma if n == 0 else lambda x: _gamma.polygamma(n, x)}, x)
+gamma.defvjp(lambda g, x, z: g * z * digamma(x))
+rgamma.defvjp(lambda g, x, z: -g * z * digamma(x))
 
 
-lgamma.defvjp(lambda g, x: g * digamma(x))
-digamma.defvjp(lambda g, x: g * polygamma(x, 1))
-polygamma.defvjp(lambda g, x, n: g * polygamma(x, n + 1))
-
-
-@composite(is_real=True, samples=(call(of((3,), uniform(2, 5)), p=3), call(of((), uniform(2, 5)), p=1)))
-def multigammaln(x, /, p):
-    r"""Logarithm of the multivariate gamma function of dimension `p`, for $x > (p - 1) / 2$.
-
-    $z = \tfrac{p (p - 1)}{4} \ln \pi + \sum_{i < p} \ln \Gamma(x - \tfrac i2)$, whose derivative is the sum of `digamma` at
-    the same places.
-    """
-    return sum((lgamma(x - i / 2) for i in range(p)), p * (p - 1) / 4 * math.log(math.pi))
+def _signed(value, x):
+    """`value` with the sign of the gamma function at `x`, which changes at every pole."""
+    return where((x > 0) | (floor(x) % 2 == 0), value, -value)
 
 
 @composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
-def betaln(x, y, /):
-    r"""$\ln |B(x, y)| = \ln |\Gamma(x)| + \ln |\Gamma(y)| - \ln |\Gamma(x + y)|$, the logarithm of the beta function.
+def beta(x, y, /):
+    r"""$B(x, y) = \Gamma(x)\,\Gamma(y) / \Gamma(x + y)$.
 
-    The derivative in $x$ is $\psi(x) - \psi(x + y)$, and likewise in $y$. Where the greater one, $b$, is so great that logarithms
-    would cancel, $\ln \Gamma(b) - \ln \Gamma(a + b)$ comes from Stirling's series (DiDonato and Morris, ACM TOMS 708, 1992).
+    The derivative in $x$ is $B\,(\psi(x) - \psi(x + y))$, and likewise in $y$.
     """
-    is_first = x >= y
-    a, b = where(is_first, y, x), where(is_first, x, y)
-    is_great = (b >= _GREAT) & (a > 0)
-    of_great = lgamma(a) - _rise(where(is_great, a, 1), where(is_great, b, _GREAT))
-    return where(is_great, of_great, lgamma(x) + lgamma(y) - lgamma(x + y))
+    return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
 
 
-#: From here on Stirling's series gives the gamma function to rounding by its first terms.
-_GREAT = 16
+@elementwise(is_real=True, samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),
+                      call(of((2,), uniform(0.1, 0.9)), a=np.array([0.5, 4.0]), b=2.5)))
+def regularized_beta(x, /, a, b):
+    r"""$I_x(a, b) = \frac{1}{B(a, b)} \int_0^x t^{a - 1} (1 - t)^{b - 1} dt$, from SciPy; `a` and `b` are constants.
+
+    $\bar x = \bar z\, x^{a - 1} (1 - x)^{b - 1} / B(a, b)$
+    """
+    x = np.asarray(x)
+    found = optional("scipy.special", "scipy").betainc(a, b, x.astype(np.float64))
+    return found.astype(x.dtype if x.dtype.kind == "f" else np.float64)
 
 
-def _rise(a, b):
-    """The logarithm of Gamma(a + b) over that of Gamma(b)."""
-    return (a + b - 0.5) * log1p(a / b) + a * (log(b) - 1) + stirling(1 / (a + b)) - stirling(1 / b)
+def _density(x, a, b):
+    """By powers for small parameters. Those of great ones would not fit; where both are great, what is left near the mean does."""
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    is_a_great, is_b_great = a >= _GREAT, b >= _GREAT
+    is_great, inside = is_a_great & is_b_great, where((x > 0) & (x < 1), x, 0.5)
+    powers = power(x, np.where(is_a_great, 1, a) - 1) * power(1 - x, np.where(is_b_great, 1, b) - 1)
+    above_zero, below_one = where(x > 0, x, 0.5), where(x < 1, x, 0.5)
+    level = np.where(is_a_great, a - 1, 0) * log(above_zero) + np.where(is_b_great, b - 1, 0) * log1p(-below_one)
+    found = powers * exp(where(is_great, _level_near_mean(inside, np.where(is_great, a, _GREAT), np.where(is_great, b, _GREAT)),
+                               level - betaln(np.where(is_great, 1, a), np.where(is_great, 1, b))))
+    is_nothing = (is_a_great & (x <= 0)) | (is_b_great & (x >= 1))
+    return where((x < 0) | (x > 1), np.nan, where(is_nothing, 0, found)).astype(x.dtype)
 
 
-def stirling(r):
-    """What the logarithm of the gamma function of 1 / r is above the greatest terms of Stirling's series (DLMF 5.11.1)."""
-    square = r * r
-    return r * (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680)))
+def _level_near_mean(x, a, b):
+    """The logarithm of the density for great `a` and `b`, from how far x is from the mean (DiDonato and Morris, 1992)."""
+    both = a + b
+    off = both * x - a
+    level = 0.5 * np.log(a / both * b / (2 * np.pi)) + stirling(1 / both) - stirling(1 / a) - stirling(1 / b)
+    return a * log1pmx(off / a) + b * log1pmx(-off / b) + level - log(x) - log1p(-x)
+
+
+regularized_beta.defvjp(lambda g, x, a, b: g * _density(x, a, b))

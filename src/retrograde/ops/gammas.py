@@ -1,96 +1,147 @@
-"""The gamma and beta functions themselves, and the incomplete beta function."""
+"""Gamma and Dirichlet distributed numbers, with the derivatives that leave their ranks as they are.
+
+The method is Marsaglia and Tsang's, in rounds: who is rejected in one proposes again in the next.
+"""
 
 import numpy as np
 
-from ..extras import optional
-from . import _gamma_function
-from ._blocks import in_blocks
-from ._families import composite, elementwise
+from ..dtypes import float64, is_float
+from . import _dirichlet
+from ._families import elementwise, sampling
 from ._samples import call, of, uniform
-from .arithmetic import power
-from .comparisons import where
-from .entropies import log1pmx
-from .exponential import exp, log, log1p
-from .gamma import betaln, digamma, stirling
-from .rounding import floor
+from ._streams import NORMAL, UNIFORM, numbers_alone
+from .exponential import log, log1p
+from .incomplete import gamma_density, gammainc_slope
+from .log_gamma import digamma, polygamma
+from .reductions import sum
 
-_DOMAIN = uniform(0.3, 5)
-_BETWEEN = uniform(-2.6, -2.4)
-#: From here on Stirling's series gives the gamma function to rounding by its first terms.
-_GREAT = 16.0
+# Each round rejects at most one proposal in twenty, so that the chance to be left after the last one is below 1e-20.
+_ROUNDS = 16
+_STATE = np.array([5, 7], np.int64)
+_SHAPE, _PLACE = uniform(0.3, 5), uniform(0.1, 0.9)
 
 
-@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN)), call(of((), _DOMAIN))))
-def gamma(x, /):
-    r"""$\Gamma(x)$, the factorial of $x - 1$; NaN at the negative integers.
+@elementwise(is_public=False, is_real=True, samples=(
+    call(of((2, 3), _PLACE), of((3,), _SHAPE), of((2, 3), _SHAPE)),
+    call(of((), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE), i=0, j=1),
+    call(of((2,), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE), i=1, j=1)))
+def beta_slope(x, a, b, /, i=1, j=0):
+    r"""$z = -\partial^i_a\, \partial^j_b\, I_x(a, b) / w$ with $w = (1 - x)\, p(x)$, where $I_x$ is the chance of a beta variable
+    to be below $x$ and $p$ its density.
 
-    $z = \Gamma(x) \;\Rightarrow\; \bar x = \bar z\, z\, \psi(x)$ with `digamma`.
-
-    >>> rg.gamma(rg.tensor([1.0, 5.0]))
-    tensor([ 1., 24.])
+    $\partial_a \ln w = l_a = \ln x - \psi(a) + \psi(a + b)$ and likewise $l_b$ with $\ln(1 - x)$, so that
+    $\bar a = \bar z\,(z_{i + 1, j} - z\, l_a)$ and $\bar b = \bar z\,(z_{i, j + 1} - z\, l_b)$. As $\partial_x I = p$,
+    $\bar x = -\bar z\,(\frac{\partial^i_a \partial^j_b\, p}{w} + z\,(\frac{a - 1}{x} - \frac{b}{1 - x}))$.
     """
-    return in_blocks({"float64": _gamma_function.gamma}, x)
+    dtype = np.result_type(x, a, b)
+    found = _dirichlet.slope(i, j, *[np.asarray(part, np.float64) for part in (x, a, b)])
+    return found.astype(dtype if is_float(dtype) else np.float64)
 
 
-@elementwise(is_real=True, samples=(call(of((2, 3), _DOMAIN)), call(of((3,), _BETWEEN))))
-def rgamma(x, /):
-    r"""$1 / \Gamma(x)$, which is 0 at the poles of $\Gamma$.
+def _of_place(g, z, x, a, b, i, j):
+    density = _dirichlet.bell((i, j), lambda k, m: _slope_of_log(k, m, x, a, b))
+    return -g * (density / (1 - x) + z * ((a - 1) / x - b / (1 - x)))
 
-    $z = 1 / \Gamma(x) \;\Rightarrow\; \bar x = -\bar z\, z\, \psi(x)$
+
+def _slope_of_log(k, m, x, a, b):
+    """The derivative of orders `k` in `a` and `m` in `b` of the logarithm of the density."""
+    found = polygamma(a + b, k + m - 1)
+    if k and m:
+        return found
+    found = found - polygamma(a if k else b, k + m - 1)
+    return found + (log(x) if k else log1p(-x)) if k + m == 1 else found
+
+
+beta_slope.defvjp(
+    _of_place,
+    lambda g, z, x, a, b, i, j: g * (beta_slope(x, a, b, i + 1, j) - z * (log(x) - digamma(a) + digamma(a + b))),
+    lambda g, z, x, a, b, i, j: g * (beta_slope(x, a, b, i, j + 1) - z * (log1p(-x) - digamma(b) + digamma(a + b))))
+
+
+@sampling(is_public=False, is_real=True,
+    samples=(call(_STATE, of((2, 3), _SHAPE)), call(_STATE, of((), _SHAPE)), call(_STATE, of((0, 3), _SHAPE))),
+    skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
+def random_gamma(state, a, /):
+    r"""Gamma distributed numbers of shape `a` and scale 1, by the method of Marsaglia and Tsang (2000).
+
+    The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed and Mnih, "Implicit
+    reparameterization gradients", 2018): $dP = 0$, so
+    $\bar a = -\bar z\, \frac{\partial P / \partial a}{\partial P / \partial z}$.
     """
-    return in_blocks({"float64": _gamma_function.inverse_gamma}, x)
+    return standard_gamma(state, np.asarray(a))
 
 
-gamma.defvjp(lambda g, x, z: g * z * digamma(x))
-rgamma.defvjp(lambda g, x, z: -g * z * digamma(x))
+random_gamma.defvjp(None, lambda g, a, z: -g * gammainc_slope(a, z, 1) / gamma_density(a, z))
 
 
-def _signed(value, x):
-    """`value` with the sign of the gamma function at `x`, which changes at every pole."""
-    return where((x > 0) | (floor(x) % 2 == 0), value, -value)
+@sampling(is_public=False, is_real=True, samples=(call(_STATE, of((2, 3), _SHAPE)), call(_STATE, of((0, 3), _SHAPE))),
+          skips={"gradients": "a rejected proposal is a jump to differences; test_dirichlet.py checks the derivative"})
+def random_dirichlet(state, a, /):
+    r"""Rows of positive numbers whose sum is 1, with the density proportional to $\prod_i x_i^{a_i - 1}$.
 
-
-@composite(is_real=True, samples=(call(of((2, 3), _DOMAIN), of((3,), _DOMAIN)), call(of((), _DOMAIN), of((2,), _DOMAIN))))
-def beta(x, y, /):
-    r"""$B(x, y) = \Gamma(x)\,\Gamma(y) / \Gamma(x + y)$.
-
-    The derivative in $x$ is $B\,(\psi(x) - \psi(x + y))$, and likewise in $y$.
+    Each $x_i$ has a beta distribution of $a_i$ and the sum of the others. With $a_i$ it moves so that its rank stays as it
+    is, by $(1 - x_i)\,s_i$ with $s$ = `beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih,
+    "Implicit reparameterization gradients", 2018): $\bar a_i = s_i\,(\bar z_i - \sum_j z_j \bar z_j)$.
     """
-    return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
+    a = np.asarray(a)
+    parts = standard_gamma(state, a.astype(np.float64))
+    found = parts / np.maximum(parts.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.maximum(found, float(np.finfo(a.dtype).tiny) if a.dtype.kind == "f" else 1e-38).astype(a.dtype)
 
 
-@elementwise(is_real=True, samples=(call(of((2, 3), uniform(0.1, 0.9)), 2.0, 3.0), call(of((), uniform(0.1, 0.9)), a=0.7, b=1.5),
-                      call(of((2,), uniform(0.1, 0.9)), a=np.array([0.5, 4.0]), b=2.5)))
-def regularized_beta(x, /, a, b):
-    r"""$I_x(a, b) = \frac{1}{B(a, b)} \int_0^x t^{a - 1} (1 - t)^{b - 1} dt$, from SciPy; `a` and `b` are constants.
-
-    $\bar x = \bar z\, x^{a - 1} (1 - x)^{b - 1} / B(a, b)$
-    """
-    x = np.asarray(x)
-    found = optional("scipy.special", "scipy").betainc(a, b, x.astype(np.float64))
-    return found.astype(x.dtype if x.dtype.kind == "f" else np.float64)
+def _slope(g, z, a):
+    rest = sum(a, -1, keepdims=True) - a
+    return beta_slope(z, a, rest) * (g - sum(z * g, -1, keepdims=True))
 
 
-def _density(x, a, b):
-    """By powers for small parameters. Those of great ones would not fit; where both are great, what is left near the mean does."""
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    is_a_great, is_b_great = a >= _GREAT, b >= _GREAT
-    is_great, inside = is_a_great & is_b_great, where((x > 0) & (x < 1), x, 0.5)
-    powers = power(x, np.where(is_a_great, 1, a) - 1) * power(1 - x, np.where(is_b_great, 1, b) - 1)
-    above_zero, below_one = where(x > 0, x, 0.5), where(x < 1, x, 0.5)
-    level = np.where(is_a_great, a - 1, 0) * log(above_zero) + np.where(is_b_great, b - 1, 0) * log1p(-below_one)
-    found = powers * exp(where(is_great, _level_near_mean(inside, np.where(is_great, a, _GREAT), np.where(is_great, b, _GREAT)),
-                               level - betaln(np.where(is_great, 1, a), np.where(is_great, 1, b))))
-    is_nothing = (is_a_great & (x <= 0)) | (is_b_great & (x >= 1))
-    return where((x < 0) | (x > 1), np.nan, where(is_nothing, 0, found)).astype(x.dtype)
+random_dirichlet.defvjp(None, lambda g, a, z: _slope(g, z, a))
 
 
-def _level_near_mean(x, a, b):
-    """The logarithm of the density for great `a` and `b`, from how far x is from the mean (DiDonato and Morris, 1992)."""
-    both = a + b
-    off = both * x - a
-    level = 0.5 * np.log(a / both * b / (2 * np.pi)) + stirling(1 / both) - stirling(1 / a) - stirling(1 / b)
-    return a * log1pmx(off / a) + b * log1pmx(-off / b) + level - log(x) - log1p(-x)
+def words_of_gamma(count):
+    """How many words of a stream `count` gamma distributed numbers are made of."""
+    return 4 * (_ROUNDS * 2 * _blocks(count) + _blocks(count))
 
 
-regularized_beta.defvjp(lambda g, x, a, b: g * _density(x, a, b))
+def _blocks(count):
+    """The blocks of four words from which `count` numbers of float64 are made: two words each."""
+    return -(-(count + count % 2) // 2)
+
+
+def standard_gamma(state, a):
+    """A number for each shape in the array `a`, of its dtype; NaN where the shape is not positive."""
+    shape = a.reshape(-1).astype(float64)
+    # A shape below 1 is reached from the next one.
+    result = _from_one_up(state, shape + (shape < 1))
+    chance = _drawn(UNIFORM, state, 2 * _ROUNDS * _blocks(shape.size), shape.size)
+    with np.errstate(all="ignore"):
+        result = np.where(shape < 1, result * (1 - chance) ** (1 / shape), result)
+        result = np.where(shape > 0, result, np.nan).astype(a.dtype)
+    # No number is 0: logarithms and quotients of samples are finite.
+    return np.maximum(result, _least(a.dtype)).reshape(a.shape)
+
+
+def _least(dtype):
+    return np.finfo(dtype).tiny if dtype.kind == "f" else np.asarray(1e-38, dtype)
+
+
+def _from_one_up(state, shape):
+    step, offset = _blocks(shape.size), shape - 1 / 3
+    result, waiting = offset.copy(), np.arange(shape.size)
+    for number in range(_ROUNDS):
+        d = offset[waiting]
+        normal = _drawn(NORMAL, state, 2 * number * step, d.size)
+        chance = 1 - _drawn(UNIFORM, state, (2 * number + 1) * step, d.size)
+        with np.errstate(all="ignore"):
+            cube = (1 + normal / np.sqrt(9 * d)) ** 3
+            is_taken = (cube > 0) & (np.log(chance) < normal * normal / 2 + d * (1 - cube + np.log(cube)))
+        result[waiting[is_taken]] = (d * cube)[is_taken]
+        waiting = waiting[~is_taken]
+        if not waiting.size:
+            break
+    return result
+
+
+def _drawn(kinds, state, skip, count):
+    """Numbers of float64 from the state's stream, so many blocks further on."""
+    key, block = state
+    return numbers_alone(kinds[float64], int(key), int(block) + skip, count)

@@ -6,7 +6,7 @@ from ._families import elementwise
 from ._native import by_many_elements
 from ._samples import uniform
 from .arithmetic import sqrt
-from .special import hypot
+from .trigonometric import hypot
 
 
 @elementwise(faster=by_many_elements)

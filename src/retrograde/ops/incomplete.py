@@ -1,11 +1,10 @@
-"""The incomplete gamma functions, and random numbers whose distribution it is."""
+"""The incomplete gamma functions."""
 
 import numpy as np
 
 from ..dtypes import is_float
 from . import _incomplete
-from ._families import elementwise, sampling
-from ._marsaglia import standard_gamma
+from ._families import elementwise
 from ._samples import call, of, uniform
 
 _ORDER, _PLACE = uniform(0.3, 5), uniform(0.2, 6)
@@ -77,21 +76,3 @@ gammainc.defvjp(lambda g, a, x: g * gammainc_slope(a, x, 1), lambda g, a, x: g *
 gammaincc.defvjp(lambda g, a, x: -g * gammainc_slope(a, x, 1), lambda g, a, x: -g * gamma_density(a, x))
 gammainc_slope.defvjp(lambda g, a, x, n: g * gammainc_slope(a, x, n + 1), lambda g, a, x, n: g * gamma_density(a, x, n))
 gamma_density.defvjp(lambda g, a, x, n: g * gamma_density(a, x, n + 1), lambda g, a, x, n: g * _density_slope(a, x, n))
-
-_STATE = np.array([5, 7], np.int64)
-
-
-@sampling(is_public=False, is_real=True,
-    samples=(call(_STATE, of((2, 3), _ORDER)), call(_STATE, of((), _ORDER)), call(_STATE, of((0, 3), _ORDER))),
-    skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
-def random_gamma(state, a, /):
-    r"""Gamma distributed numbers of shape `a` and scale 1, by the method of Marsaglia and Tsang (2000).
-
-    The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed and Mnih, "Implicit
-    reparameterization gradients", 2018): $dP = 0$, so
-    $\bar a = -\bar z\, \frac{\partial P / \partial a}{\partial P / \partial z}$.
-    """
-    return standard_gamma(state, np.asarray(a))
-
-
-random_gamma.defvjp(None, lambda g, a, z: -g * gammainc_slope(a, z, 1) / gamma_density(a, z))

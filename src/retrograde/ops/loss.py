@@ -17,10 +17,10 @@ from ._samples import call, of, uniform
 from .activation import sigmoid, softplus
 from .arithmetic import abs, mirrored, sign
 from .comparisons import clip, where
+from .entropies import xlogy
 from .exponential import exp
 from .movements import unbroadcast
 from .reductions import mean, sum
-from .special import xlogy
 
 _PAIRS = tuple(call((2, 3), (2, 3), reduction=r) for r in ("mean", "sum", "none"))
 

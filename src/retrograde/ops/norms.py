@@ -18,7 +18,7 @@ from .factorizations import svdvals
 from .inverses import inv
 from .movements import expand_dims, moveaxis
 from .reductions import length, length_gradient, length_of_sizes, max, min, sum
-from .special import hypot
+from .trigonometric import hypot
 
 _FAR = uniform(-3, 3, avoid=(0,), gap=0.3)
 

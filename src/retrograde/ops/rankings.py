@@ -19,9 +19,9 @@ from .conversions import astype
 from .gathering import add_along_axis, take_along_axis
 from .joins import concatenate
 from .movements import moveaxis, reshape
-from .ranked import between_ranks, rank_indices
 from .reductions import sum
 from .rounding import ceil, floor, round
+from .sorting import between_ranks, rank_indices
 
 _TABLE = of((4, 3), distinct())
 _SOLID = of((2, 3, 4), distinct())

@@ -15,14 +15,13 @@ import numpy as np
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
 from ..ops import arithmetic, reductions
-from ..ops._marsaglia import words_of_gamma
 from ..ops.activation import softmax
 from ..ops.arithmetic import sign, sqrt
 from ..ops.comparisons import equal, maximum, where
 from ..ops.conversions import astype
 from ..ops.exponential import exp, log, log1p
+from ..ops.gammas import random_gamma, words_of_gamma
 from ..ops.gathering import take
-from ..ops.incomplete import random_gamma
 from ..ops.movements import broadcast_to, reshape
 from ..ops.random import default_generator, random_normal, random_uniform
 from ..ops.searches import argmax

@@ -18,12 +18,12 @@ from ..ops import (
     complexes,
     contractions,
     conversions,
+    error_function,
     exponential,
-    finding,
-    gamma,
     gathering,
     grids,
     hyperbolic,
+    log_gamma,
     matrices,
     movements,
     normal,
@@ -37,7 +37,6 @@ from ..ops import (
     searches,
     selections,
     sorting,
-    special,
     spreads,
     trigonometric,
 )
@@ -303,7 +302,7 @@ class Tensor(Value):
     log, log2, log10, log1p = exponential.log, exponential.log2, exponential.log10, exponential.log1p
     sin, cos, tan, tanh = trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.tanh
     asin, acos, atan = trigonometric.asin, trigonometric.acos, trigonometric.atan
-    sinh, cosh, erf, erfc = hyperbolic.sinh, hyperbolic.cosh, special.erf, special.erfc
+    sinh, cosh, erf, erfc = hyperbolic.sinh, hyperbolic.cosh, error_function.erf, error_function.erfc
     asinh, acosh, atanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
     floor, ceil, trunc, round = rounding.floor, rounding.ceil, rounding.trunc, rounding.round
     relu, sigmoid = activation.relu, activation.sigmoid
@@ -323,10 +322,10 @@ class Tensor(Value):
     repeat, tile, roll, split = repetition.repeat, repetition.tile, repetition.roll, repetition.split
     median, quantile, topk, diff = rankings.median, rankings.quantile, rankings.topk, running.diff
     gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
-    lgamma, digamma, erfinv, angle = gamma.lgamma, gamma.digamma, normal.erfinv, complexes.angle
-    nonzero, unbind = finding.nonzero, grids.unstack
+    lgamma, digamma, erfinv, angle = log_gamma.lgamma, log_gamma.digamma, normal.erfinv, complexes.angle
+    nonzero, unbind = searches.nonzero, grids.unstack
     # NumPy's functions call these on the elements of an array of objects.
-    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, special.atan2
+    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, trigonometric.atan2
     arcsinh, arccosh, arctanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
     conjugate, rint, fabs = complexes.conj, rounding.round, arithmetic.abs
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..ops import finding, gathering, grids, movements, scattering, selections
+from ..ops import gathering, grids, movements, scattering, searches, selections
 from ..ops.comparisons import where as choose
 from ..shapes import one_axis
 from . import kinds
@@ -149,7 +149,7 @@ def argwhere(input):
 
 def count_nonzero(input, dim=None):
     """How many elements are not 0."""
-    return finding.count_nonzero(operand(input), dim)
+    return searches.count_nonzero(operand(input), dim)
 
 
 def select_scatter(input, src, dim, index):

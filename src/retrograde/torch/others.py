@@ -1,15 +1,6 @@
 """The table of functions that are not of each element: reductions, products, triangles and norms."""
 
-from ..ops import (
-    contractions,
-    conversions,
-    distances,
-    matrices,
-    products,
-    reductions,
-    searches,
-    tensors,
-)
+from ..ops import contractions, conversions, distances, matrices, products, reductions, searches, tensors
 from . import differing, linear
 from .binding import Row
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
-from ..ops import extremes, finding, gathering, joins, movements, rankings, reductions, searches, sorting, spreads
+from ..ops import gathering, joins, movements, rankings, reductions, running, searches, sorting, spreads
 from ..ops.norms import matrix_norm
 from ..ops.running import diff as running_diff
 from ..shapes import one_axis
@@ -181,13 +181,13 @@ def _tensor(array):
 @scalars
 def cummax(input, dim):
     """The greatest element so far along `dim`, and its place."""
-    return RETURN_TYPES["cummax"](*extremes.cummax(operand(input), dim))
+    return RETURN_TYPES["cummax"](*running.cummax(operand(input), dim))
 
 
 @scalars
 def cummin(input, dim):
     """The smallest element so far along `dim`, and its place."""
-    return RETURN_TYPES["cummin"](*extremes.cummin(operand(input), dim))
+    return RETURN_TYPES["cummin"](*running.cummin(operand(input), dim))
 
 
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
@@ -226,9 +226,9 @@ def _norm_over(input, p, dim, keepdim):
 def nonzero(input, *, as_tuple=False):
     """The positions of the elements that are not 0: a row for each, or with `as_tuple` a tensor for each axis."""
     if not operand(input).ndim:
-        found = finding.nonzero(movements.reshape(input, (1,)))
+        found = searches.nonzero(movements.reshape(input, (1,)))
         return (kinds.tensor_of(found[0]),) if as_tuple else movements.reshape(kinds.tensor_of(found[0]), (-1, 1))[:, :0]
-    found = [kinds.tensor_of(x) for x in finding.nonzero(operand(input))]
+    found = [kinds.tensor_of(x) for x in searches.nonzero(operand(input))]
     return tuple(found) if as_tuple else joins.stack(found, 1)
 
 
@@ -238,7 +238,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         parts = np.unique(operand(input).detach().numpy(), False, True, True, axis=dim)
         parts = [_tensor(p) for p, is_wanted in zip(parts, (True, return_inverse, return_counts), strict=True) if is_wanted]
         return parts[0] if len(parts) == 1 else (parts[0], *[p.reshape(-1) for p in parts[1:]])
-    found = finding.unique_all(operand(input))
+    found = searches.unique_all(operand(input))
     parts = [found.values, *([found.inverse_indices] if return_inverse else []), *([found.counts] if return_counts else [])]
     parts = [kinds.tensor_of(p) for p in parts]
     return parts[0] if len(parts) == 1 else tuple(parts)

@@ -11,8 +11,7 @@ from ...ops.comparisons import clip, isfinite, isinf, isnan, logical_and, logica
 from ...ops.exponential import exp, expm1, log1p
 from ...ops.exponential import log as logarithm
 from ...ops.hyperbolic import cosh, sinh
-from ...ops.special import atan2, hypot
-from ...ops.trigonometric import cos, sin
+from ...ops.trigonometric import atan2, cos, hypot, sin
 from .complex_parts import Parts, divided, is_zero, minus, multiplied, plus, scaled, times
 
 #: Whole powers up to this one are products.

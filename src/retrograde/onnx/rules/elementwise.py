@@ -28,10 +28,10 @@ from ...ops.comparisons import (
     where,
 )
 from ...ops.conversions import astype
+from ...ops.error_function import erf
 from ...ops.exponential import exp, expm1, log
 from ...ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from ...ops.rounding import ceil, floor, round
-from ...ops.special import erf
 from ...ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
 from ..rule import rule
 from ..values import is_floating

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from ...ops.arithmetic import divide, sqrt, square
+from ...ops.arithmetic import divide, rsqrt, sqrt, square
 from ...ops.borders import pad
 from ...ops.comparisons import greater_equal
 from ...ops.conversions import astype
 from ...ops.exponential import exp, log
 from ...ops.normalization import fixed_norm
 from ...ops.reductions import mean
-from ...ops.roots import rsqrt
 from ...tensor.random import rand
 from ..library import element_types
 from ..rule import rule

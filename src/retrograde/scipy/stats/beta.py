@@ -1,9 +1,8 @@
 """The beta distribution."""
 
 from ...ops.comparisons import where
-from ...ops.entropies import xlog1py
+from ...ops.entropies import xlog1py, xlogy
 from ...ops.exponential import exp, log
-from ...ops.special import xlogy
 from .._distributions import betaln, integral, methods
 
 

@@ -1,9 +1,9 @@
 """The gamma distribution."""
 
 from ...ops.comparisons import maximum, where
+from ...ops.entropies import xlogy
 from ...ops.exponential import log
 from ...ops.incomplete import gamma_density, gammainc, gammaincc
-from ...ops.special import xlogy
 from .._distributions import gammaln, methods
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...ops.comparisons import where
+from ...ops.entropies import xlogy
 from ...ops.incomplete import gamma_density, gammainc, gammaincc
-from ...ops.special import xlogy
 from ...tensor.counterparts.operands import constant
 from .._distributions import gammaln, methods
 

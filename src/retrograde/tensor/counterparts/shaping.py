@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import finding
+from ...ops import searches
 from ...ops.borders import pad_border
 from ...ops.comparisons import where
 from ...ops.complexes import angle, imag, real
@@ -188,7 +188,7 @@ def real_if_close(a, tol=100):
 
 
 def _where(condition, *choices):
-    return where(condition, *choices) if choices else finding.nonzero(condition)
+    return where(condition, *choices) if choices else searches.nonzero(condition)
 
 
 def _angle(z, deg=False):
@@ -246,13 +246,13 @@ FUNCTIONS = {
     "tile": lambda A, reps: tile(A, data_of(reps)), "compress": compress, "extract": extract, "delete": delete,
     "diag": lambda v, k=0: diag(v, k), "diagflat": diagflat, "tril": lambda m, k=0: tril(m, k), "triu": lambda m, k=0: triu(m, k),
     "trim_zeros": trim_zeros, "real": real, "imag": imag, "real_if_close": real_if_close, "where": _where,
-    "nonzero": finding.nonzero,
+    "nonzero": searches.nonzero,
     "zeros_like": _zeros_like, "ones_like": _ones_like, "empty_like": _zeros_like, "full_like": _full_like, "full": full,
     "copy": lambda a, order="K", subok=False: a.clone(),
     "shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "diagonal": lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2), "angle": _angle, "put": _put,
-    "count_nonzero": lambda a, axis=None, *, keepdims=False: finding.count_nonzero(a, axis, keepdims),
-    "isin": lambda element, test_elements, *, invert=False, **_: finding.isin(stacked(element), stacked(test_elements), invert),
-    "searchsorted": lambda a, v, side="left", sorter=None: finding.searchsorted(stacked(a), stacked(v), side, sorter),
+    "count_nonzero": lambda a, axis=None, *, keepdims=False: searches.count_nonzero(a, axis, keepdims),
+    "isin": lambda element, test_elements, *, invert=False, **_: searches.isin(stacked(element), stacked(test_elements), invert),
+    "searchsorted": lambda a, v, side="left", sorter=None: searches.searchsorted(stacked(a), stacked(v), side, sorter),
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.astype(np.dtype(dtype)),
 }

@@ -4,8 +4,7 @@ import math
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ...ops._marsaglia import words_of_gamma
-from ...ops.dirichlet import random_dirichlet
+from ...ops.gammas import random_dirichlet, words_of_gamma
 from ...ops.joins import stack
 from ...ops.random import default_generator
 from ...tensor import distributions as draws
