@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.entropies import xlogy
-from retrograde.ops.error_function import erf, erfc
-from retrograde.ops.trigonometric import atan2, hypot, sinc
+from retrograde.ops.elementary.trigonometric import atan2, hypot, sinc
+from retrograde.ops.special.entropies import xlogy
+from retrograde.ops.special.error_function import erf, erfc
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

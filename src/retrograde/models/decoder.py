@@ -11,13 +11,13 @@ from ..nn import functional
 from ..nn.container import ModuleList
 from ..nn.module import Module
 from ..nn.parameter import Parameter
-from ..ops._quantizing import PLAIN
-from ..ops.activation import gelu, relu, silu
-from ..ops.arithmetic import rsqrt
-from ..ops.cached_attention import cached_attention
-from ..ops.joins import stack
-from ..ops.movements import reshape, transpose
-from ..ops.quantized import quantized_linear
+from ..ops.elementary.arithmetic import rsqrt
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import reshape, transpose
+from ..ops.networks._quantizing import PLAIN
+from ..ops.networks.activation import gelu, relu, silu
+from ..ops.networks.cached_attention import cached_attention
+from ..ops.networks.quantized import quantized_linear
 from ..tensor.tensor import Tensor
 from .rotary import Rotary
 from .weights import embedding, head_of, linear

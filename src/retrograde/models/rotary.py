@@ -8,9 +8,9 @@ import math
 import numpy as np
 
 from ..errors import CheckpointError
-from ..ops.joins import concatenate, stack
-from ..ops.movements import expand_dims, reshape
-from ..ops.trigonometric import cos, sin
+from ..ops.elementary.trigonometric import cos, sin
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import expand_dims, reshape
 
 
 class Rotary:

@@ -13,8 +13,8 @@ from ..nn.module import Module
 from ..nn.normalization import LayerNorm
 from ..nn.parameter import Parameter
 from ..nn.quantized import QuantizedEmbedding, QuantizedLinear
-from ..ops._quantizing import PLAIN, unpacked
-from ..ops.quantized import FEW_ROWS, quantized_linear
+from ..ops.networks._quantizing import PLAIN, unpacked
+from ..ops.networks.quantized import FEW_ROWS, quantized_linear
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
 _NEEDLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$|rope_freqs\.weight$")

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops.comparisons import where
-from ..ops.contractions import matmul
-from ..ops.joins import concatenate
-from ..ops.movements import broadcast_to, pad, permute_dims, reshape, transpose
+from ..ops.elementary.comparisons import where
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import broadcast_to, pad, permute_dims, reshape, transpose
 from ..tensor.creation import asarray, empty
 from . import functional, init
 from .checks import check_counts

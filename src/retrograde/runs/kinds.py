@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CheckpointError
 from ..nn.module import Module
 from ..nn.parameter import Uninitialized
-from ..ops.random import Generator
+from ..ops.random.draws import Generator
 from ..optim.optimizer import Optimizer
 from ..optim.schedule import Schedule
 

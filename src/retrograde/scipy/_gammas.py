@@ -4,8 +4,8 @@ import math
 
 from ..core.op import Op, publish
 from ..extras import optional
-from ..ops import log_gamma
 from ..ops._arrays import arrays
+from ..ops.special import log_gamma
 
 special = optional("scipy.special", "scipy")
 

@@ -6,12 +6,14 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..numpy._differentiable import chosen_ufunc, either, refusing
-from ..ops import activation, gamma, log_gamma, reductions
-from ..ops.comparisons import isfinite, maximum, where
-from ..ops.exponential import exp, log, log1p
-from ..ops.movements import squeeze
-from ..ops.rounding import round
-from ..ops.trigonometric import sinc
+from ..ops.axes import reductions
+from ..ops.elementary.comparisons import isfinite, maximum, where
+from ..ops.elementary.exponential import exp, log, log1p
+from ..ops.elementary.rounding import round
+from ..ops.elementary.trigonometric import sinc
+from ..ops.manipulation.movements import squeeze
+from ..ops.networks import activation
+from ..ops.special import gamma, log_gamma
 from ..tensor.counterparts.operands import constant, stacked
 from ..transforms.grad import stop_gradient
 from ._gammas import OPS

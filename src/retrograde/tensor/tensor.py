@@ -9,38 +9,14 @@ from ..core.gradient import backward
 from ..core.mode import current
 from ..core.value import Record, Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
-from ..ops import (
-    activation,
-    arithmetic,
-    bits,
-    borders,
-    comparisons,
-    complexes,
-    contractions,
-    conversions,
-    error_function,
-    exponential,
-    gathering,
-    grids,
-    hyperbolic,
-    log_gamma,
-    matrices,
-    movements,
-    normal,
-    products,
-    rankings,
-    reductions,
-    repetition,
-    rounding,
-    running,
-    scattering,
-    searches,
-    selections,
-    sorting,
-    spreads,
-    trigonometric,
-)
+from ..ops import complexes
 from ..ops._arrays import arrays
+from ..ops.axes import finding, products, rankings, reductions, running, searches, sorting, spreads
+from ..ops.elementary import arithmetic, bits, comparisons, conversions, exponential, hyperbolic, rounding, trigonometric
+from ..ops.linalg import contractions, matrices
+from ..ops.manipulation import borders, gathering, grids, movements, repetition, scattering, selections
+from ..ops.networks import activation
+from ..ops.special import error_function, log_gamma, normal
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent, array_of, number_of_elements
 from .held import held
@@ -323,7 +299,7 @@ class Tensor(Value):
     median, quantile, topk, diff = rankings.median, rankings.quantile, rankings.topk, running.diff
     gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
     lgamma, digamma, erfinv, angle = log_gamma.lgamma, log_gamma.digamma, normal.erfinv, complexes.angle
-    nonzero, unbind = searches.nonzero, grids.unstack
+    nonzero, unbind = finding.nonzero, grids.unstack
     # NumPy's functions call these on the elements of an array of objects.
     arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, trigonometric.atan2
     arcsinh, arccosh, arctanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh

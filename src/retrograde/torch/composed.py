@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core.value import Value
-from ..ops import incomplete, movements, searches
-from ..ops.comparisons import where
+from ..ops.axes import finding
+from ..ops.elementary.comparisons import where
+from ..ops.manipulation import movements
+from ..ops.special import incomplete
 from . import kinds, linalg, shapes
 from .differing import axes
 from .kinds import operand
@@ -240,7 +242,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         found = [np.searchsorted(row, x, side) for row, x in rows]
         found = _made(np.reshape(found, tuple(given.shape)).astype(np.int64))
     else:
-        found = kinds.tensor_of(searches.searchsorted(line, given, side))
+        found = kinds.tensor_of(finding.searchsorted(line, given, side))
     found = found if isinstance(input, Value) else found.reshape(np.shape(input))
     return found.to("int32" if out_int32 else "int64")
 

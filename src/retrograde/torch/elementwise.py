@@ -1,20 +1,9 @@
 """The table of functions of each element: PyTorch's names, and the ops that compute them."""
 
-from ..ops import (
-    activation,
-    arithmetic,
-    bits,
-    comparisons,
-    complexes,
-    entropies,
-    error_function,
-    exponential,
-    hyperbolic,
-    log_gamma,
-    normal,
-    rounding,
-    trigonometric,
-)
+from ..ops import complexes
+from ..ops.elementary import arithmetic, bits, comparisons, exponential, hyperbolic, rounding, trigonometric
+from ..ops.networks import activation
+from ..ops.special import entropies, error_function, log_gamma, normal
 from . import differing
 from .binding import Row
 

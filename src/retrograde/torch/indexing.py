@@ -4,8 +4,9 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..ops import gathering, grids, movements, scattering, searches, selections
-from ..ops.comparisons import where as choose
+from ..ops.axes import finding
+from ..ops.elementary.comparisons import where as choose
+from ..ops.manipulation import gathering, grids, movements, scattering, selections
 from ..shapes import one_axis
 from . import kinds
 from .differing import scalars
@@ -149,7 +150,7 @@ def argwhere(input):
 
 def count_nonzero(input, dim=None):
     """How many elements are not 0."""
-    return searches.count_nonzero(operand(input), dim)
+    return finding.count_nonzero(operand(input), dim)
 
 
 def select_scatter(input, src, dim, index):

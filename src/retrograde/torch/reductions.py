@@ -6,9 +6,10 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
-from ..ops import gathering, joins, movements, rankings, reductions, running, searches, sorting, spreads
-from ..ops.norms import matrix_norm
-from ..ops.running import diff as running_diff
+from ..ops.axes import finding, rankings, reductions, running, searches, sorting, spreads
+from ..ops.axes.running import diff as running_diff
+from ..ops.linalg.norms import matrix_norm
+from ..ops.manipulation import gathering, joins, movements
 from ..shapes import one_axis
 from . import kinds
 from .differing import axes, scalars
@@ -226,9 +227,9 @@ def _norm_over(input, p, dim, keepdim):
 def nonzero(input, *, as_tuple=False):
     """The positions of the elements that are not 0: a row for each, or with `as_tuple` a tensor for each axis."""
     if not operand(input).ndim:
-        found = searches.nonzero(movements.reshape(input, (1,)))
+        found = finding.nonzero(movements.reshape(input, (1,)))
         return (kinds.tensor_of(found[0]),) if as_tuple else movements.reshape(kinds.tensor_of(found[0]), (-1, 1))[:, :0]
-    found = [kinds.tensor_of(x) for x in searches.nonzero(operand(input))]
+    found = [kinds.tensor_of(x) for x in finding.nonzero(operand(input))]
     return tuple(found) if as_tuple else joins.stack(found, 1)
 
 
@@ -238,7 +239,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
         parts = np.unique(operand(input).detach().numpy(), False, True, True, axis=dim)
         parts = [_tensor(p) for p, is_wanted in zip(parts, (True, return_inverse, return_counts), strict=True) if is_wanted]
         return parts[0] if len(parts) == 1 else (parts[0], *[p.reshape(-1) for p in parts[1:]])
-    found = searches.unique_all(operand(input))
+    found = finding.unique_all(operand(input))
     parts = [found.values, *([found.inverse_indices] if return_inverse else []), *([found.counts] if return_counts else [])]
     parts = [kinds.tensor_of(p) for p in parts]
     return parts[0] if len(parts) == 1 else tuple(parts)

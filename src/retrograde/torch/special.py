@@ -3,7 +3,7 @@
 from functools import wraps
 
 from ..core.value import Value
-from ..ops import bessel, entropies, incomplete, log_gamma, normal
+from ..ops.special import bessel, entropies, incomplete, log_gamma, normal
 from . import kinds
 from .absent import absent_from
 from .differing import logit as _logit

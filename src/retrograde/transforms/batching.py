@@ -14,10 +14,10 @@ import numpy as np
 from ..compiler.graph.infer import stand_in
 from ..core.dispatch import plain
 from ..dtypes import without_promotion
-from ..ops.contractions import contract, matmul
-from ..ops.joins import stack
-from ..ops.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
-from ..ops.selections import fitting
+from ..ops.linalg.contractions import contract, matmul
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
+from ..ops.manipulation.selections import fitting
 
 
 class Batched(NamedTuple):

@@ -11,8 +11,8 @@ from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import is_complex, parts_dtype
-from ...ops.comparisons import where
-from ...ops.movements import reshape
+from ...ops.elementary.comparisons import where
+from ...ops.manipulation.movements import reshape
 from ..graph.views import MOVEMENTS
 from ..index.elements import IDENTITIES
 from .complex_functions import FUNCTIONS, is_other, one_holds

@@ -6,7 +6,7 @@ from operator import is_
 import numpy as np
 
 from ...core.symbol import Symbol
-from ...ops.bands import band
+from ...ops.images.bands import band
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import are_within

@@ -8,9 +8,9 @@ import numpy as np
 from ...core.mode import is_tracing, no_grad
 from ...core.value import Value
 from ...errors import AnomalyError, DTypeError
-from ...ops.comparisons import clip, minimum
-from ...ops.joins import stack
-from ...ops.reductions import norm
+from ...ops.axes.reductions import norm
+from ...ops.elementary.comparisons import clip, minimum
+from ...ops.manipulation.joins import stack
 from ...tensor.tensor import Tensor
 
 

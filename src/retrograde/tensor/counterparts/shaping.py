@@ -7,14 +7,14 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import searches
-from ...ops.borders import pad_border
-from ...ops.comparisons import where
+from ...ops.axes import finding
 from ...ops.complexes import angle, imag, real
-from ...ops.gathering import take
-from ...ops.grids import broadcast_arrays, meshgrid, unstack
-from ...ops.matrices import diag, diagonal, tril, triu
-from ...ops.movements import (
+from ...ops.elementary.comparisons import where
+from ...ops.linalg.matrices import diag, diagonal, tril, triu
+from ...ops.manipulation.borders import pad_border
+from ...ops.manipulation.gathering import take
+from ...ops.manipulation.grids import broadcast_arrays, meshgrid, unstack
+from ...ops.manipulation.movements import (
     broadcast_to,
     expand_dims,
     flip,
@@ -26,8 +26,8 @@ from ...ops.movements import (
     squeeze,
     transpose,
 )
-from ...ops.repetition import repeat, roll, split, tile
-from ...ops.selections import getitem
+from ...ops.manipulation.repetition import repeat, roll, split, tile
+from ...ops.manipulation.selections import getitem
 from ...shapes import axis_tuple, one_axis
 from .operands import data_of, refuse, stacked
 
@@ -188,7 +188,7 @@ def real_if_close(a, tol=100):
 
 
 def _where(condition, *choices):
-    return where(condition, *choices) if choices else searches.nonzero(condition)
+    return where(condition, *choices) if choices else finding.nonzero(condition)
 
 
 def _angle(z, deg=False):
@@ -246,13 +246,13 @@ FUNCTIONS = {
     "tile": lambda A, reps: tile(A, data_of(reps)), "compress": compress, "extract": extract, "delete": delete,
     "diag": lambda v, k=0: diag(v, k), "diagflat": diagflat, "tril": lambda m, k=0: tril(m, k), "triu": lambda m, k=0: triu(m, k),
     "trim_zeros": trim_zeros, "real": real, "imag": imag, "real_if_close": real_if_close, "where": _where,
-    "nonzero": searches.nonzero,
+    "nonzero": finding.nonzero,
     "zeros_like": _zeros_like, "ones_like": _ones_like, "empty_like": _zeros_like, "full_like": _full_like, "full": full,
     "copy": lambda a, order="K", subok=False: a.clone(),
     "shape": lambda a: a.shape, "ndim": lambda a: a.ndim, "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
     "diagonal": lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2), "angle": _angle, "put": _put,
-    "count_nonzero": lambda a, axis=None, *, keepdims=False: searches.count_nonzero(a, axis, keepdims),
-    "isin": lambda element, test_elements, *, invert=False, **_: searches.isin(stacked(element), stacked(test_elements), invert),
-    "searchsorted": lambda a, v, side="left", sorter=None: searches.searchsorted(stacked(a), stacked(v), side, sorter),
+    "count_nonzero": lambda a, axis=None, *, keepdims=False: finding.count_nonzero(a, axis, keepdims),
+    "isin": lambda element, test_elements, *, invert=False, **_: finding.isin(stacked(element), stacked(test_elements), invert),
+    "searchsorted": lambda a, v, side="left", sorter=None: finding.searchsorted(stacked(a), stacked(v), side, sorter),
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.astype(np.dtype(dtype)),
 }

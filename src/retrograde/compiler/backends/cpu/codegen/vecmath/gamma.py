@@ -8,7 +8,7 @@ import math
 
 from numpy.polynomial.chebyshev import cheb2poly
 
-from ......ops import _log_gamma as constants
+from ......ops.special import _log_gamma as constants
 from .logarithmic import split_normal
 from .table import function
 
