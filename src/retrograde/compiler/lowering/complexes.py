@@ -64,6 +64,8 @@ def _widened(parts, dtype):
 def _by_parts(node, args, parts_of):
     """The op on each part. Real operands beside complex ones have no imaginary part."""
     op = node.op
+    if node.dtype.kind != "c":  # of what is complex here no part is part of the result: positions, or what is waited for
+        return NotImplemented
     # A dtype of complex numbers says nothing of their parts.
     if "dtype" in op.arguments:
         place = op.arguments.index("dtype")

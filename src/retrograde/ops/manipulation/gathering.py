@@ -70,16 +70,33 @@ def _along(x, shape, indices, axis, kernel):
 take_along_axis.defvjp(lambda g, x_shape, indices, axis: add_along_axis(g, x_shape, indices, axis))
 
 
-@indexing(result_shape=lambda x, shape, *_: tuple(shape), result_dtype=lambda x, *_: x.dtype, makes_views=False, samples=(
+def _fitting(x, shape, indices, axis=-1):
+    """The `shape` of `add_along_axis`, where `indices` fit it but along `axis`, and `x` fits these."""
+    axis, shape = one_axis(axis, len(shape)), tuple(shape)
+    if len(np.shape(indices)) != len(shape):
+        raise ShapeError(f"indices must have as many axes as the array, {len(shape)}, got {len(np.shape(indices))}")
+    lines = (*shape[:axis], 1, *shape[axis + 1 :])
+    try:
+        places = np.broadcast_shapes(np.shape(indices), lines)
+        fits = np.broadcast_shapes(np.shape(x), places) == places
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"x of shape {np.shape(x)} and indices of shape {np.shape(indices)} must fit an array of shape {shape} but along "
+                         f"axis {axis}")
+    return shape
+
+
+@indexing(result_shape=_fitting, result_dtype=lambda x, *_: x.dtype, makes_views=False, samples=(
     call((2, 2), shape=(2, 3), indices=np.array([[0, 2], [1, 1]]), axis=1), call((3,), shape=(4,), indices=np.array([3, 3, 0]))))
 def add_along_axis(x, /, shape, indices, axis=-1):
     r"""Zeros of `shape` with `x` added, line by line, at the positions `indices` along `axis`.
 
-    The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$.
+    The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$. An array that fits no line of `shape` raises a ShapeError.
     """
     if np.shape(x) == indices.shape and (found := _along(x, tuple(shape), indices, axis, "add_along")) is not None:
         return found
-    wide = widened(x)
+    shape, wide = _fitting(x, shape, indices, axis), widened(x)
     result = np.zeros_like(wide, shape=shape, order="C")
     grid, size = _grid(shape, indices, axis), shape[axis]
     if indices.size and -size <= indices.min() and indices.max() < size:
@@ -97,8 +114,6 @@ add_along_axis.defvjp(lambda g, indices, axis: take_along_axis(g, indices, axis)
 def _grid(shape, indices, axis):
     """The index that pairs `indices` along `axis` with every other axis of `shape`."""
     axis, ndim = one_axis(axis, len(shape)), len(shape)
-    if indices.ndim != ndim:
-        raise ShapeError(f"indices must have as many axes as the array, {ndim}, got {indices.ndim}")
     return tuple([
         indices if i == axis else np.arange(n).reshape([-1 if j == i else 1 for j in range(ndim)])
         for i, n in enumerate(shape)
