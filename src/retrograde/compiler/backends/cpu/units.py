@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ....once import once
 from ...target import Target
 from .cache import default_cache
+from .heap import keep_freed_blocks
 from .image import IS_POSSIBLE, Images, is_image
 from .machine import name_for
 
@@ -154,6 +155,7 @@ class Library:
 @once
 def library():
     """The units of this process."""
+    keep_freed_blocks()
     found = Library(default_cache())
     if hasattr(os, "register_at_fork"):
         # A fork waits until nothing is being loaded, or the child would wait for a thread that it does not have.
