@@ -82,8 +82,8 @@ def _fitting(x, shape, indices, axis=-1):
     except ValueError:
         fits = False
     if not fits:
-        raise ShapeError(f"x of shape {np.shape(x)} and indices of shape {np.shape(indices)} must fit an array of shape {shape} but along "
-                         f"axis {axis}")
+        found = f"x of shape {np.shape(x)} and indices of shape {np.shape(indices)}"
+        raise ShapeError(f"{found} must fit an array of shape {shape} but along axis {axis}")
     return shape
 
 
@@ -92,7 +92,8 @@ def _fitting(x, shape, indices, axis=-1):
 def add_along_axis(x, /, shape, indices, axis=-1):
     r"""Zeros of `shape` with `x` added, line by line, at the positions `indices` along `axis`.
 
-    The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$. An array that fits no line of `shape` raises a ShapeError.
+    The transpose of `take_along_axis`: $\bar x_{r k} = \bar z_{r\, i_{r k}}$. An array that fits no line of
+    `shape` raises a ShapeError.
     """
     if np.shape(x) == indices.shape and (found := _along(x, tuple(shape), indices, axis, "add_along")) is not None:
         return found
