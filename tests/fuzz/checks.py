@@ -37,6 +37,8 @@ SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cump
 #: Functions whose slope at 0 is infinite, or a power of whose result has such a one, and the phase of `evaluate` in which they are
 #: not called there.
 ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt", "abs"]), -1
+#: Functions that are others on the other side of a zero. A sum of one zero has the sign that NumPy's start of +0 leaves, or its own.
+CUTS = frozenset(["atan2", "angle", "copysign"])
 NORMS = frozenset(["vector_norm", "matrix_norm", "norm"])
 _METHOD = re.compile(r"\b([vxwc]\d*)\.(sum|mean)\(")
 _ASSIGNED = re.compile(r"^([vw]\d+) = ", re.MULTILINE)
@@ -116,7 +118,7 @@ class Rounded:
 
     def __getattr__(self, name):
         found = getattr(rg, name)
-        return partial(self._called, found) if name in ELEMENTARY else partial(self._summed, found) if name in SUMS | NORMS else found
+        return partial(self._called, found) if name in ELEMENTARY | CUTS else partial(self._summed, found) if name in SUMS | NORMS else found
 
     def _summed(self, function, x, *args, **kwargs):
         if not isinstance(x, rg.Tensor) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size < 2 or _has_few_digits(x):
@@ -128,6 +130,8 @@ class Rounded:
         return function(x * (1 + _unit(x) * signs).astype(x.real.dtype), *args, **kwargs)
 
     def _called(self, function, *args, **kwargs):
+        if function.__name__ in CUTS and self._phase == 2:
+            args = [rg.where(x == 0, -x, x) if isinstance(x, rg.Tensor) and x.dtype.kind == "f" else x for x in args]
         z = function(*args, **kwargs)
         if not isinstance(z, rg.Tensor) or z.dtype.kind not in "fc" or z.dtype.itemsize < 4:
             return z
