@@ -7,6 +7,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -118,6 +119,8 @@ class Rounded:
 
     def __getattr__(self, name):
         found = getattr(rg, name)
+        if name == "ops":
+            return SimpleNamespace(get=lambda op: SimpleNamespace(call=partial(self._called, found.get(op).call)))
         return partial(self._called, found) if name in ELEMENTARY | CUTS else partial(self._summed, found) if name in SUMS | NORMS else found
 
     def _summed(self, function, x, *args, **kwargs):
@@ -133,7 +136,7 @@ class Rounded:
         if function.__name__ in CUTS and self._phase == 2:
             args = [rg.where(x == 0, -x, x) if isinstance(x, rg.Tensor) and x.dtype.kind == "f" else x for x in args]
         z = function(*args, **kwargs)
-        if not isinstance(z, rg.Tensor) or z.dtype.kind not in "fc" or z.dtype.itemsize < 4:
+        if not isinstance(z, rg.Tensor) or z.dtype.kind not in "fc" or z.dtype.itemsize < 4 or not _fits_in(args[0], z.shape):
             return z
         x = np.abs(np.asarray(args[0].detach() if isinstance(args[0], rg.Tensor) else args[0]).astype("complex128"))
         step = _unit(z)
@@ -141,6 +144,13 @@ class Rounded:
             mantissa = np.frexp(x)[0]  # whose last bits count: what is all but equal is not rounded alike
             factor = 1 + step * np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
         return z * np.broadcast_to(factor, z.shape).astype(np.float32 if step > 1e-10 else np.float64)
+
+
+def _fits_in(x, shape):
+    """Whether an operand may be broadcast to `shape`, as those of functions of single elements are."""
+    if not isinstance(x, (rg.Tensor, np.ndarray, float, int)):
+        return False
+    return np.ndim(x) <= len(shape) and all(n in (1, m) for n, m in zip(np.shape(x)[::-1], shape[::-1], strict=False))
 
 
 def _unit(x):
@@ -305,7 +315,8 @@ def _movement(program, form, inputs, wanted, is_singular=False):
         variants += [[np.where(x == 0, x + tiny, x).astype(x.dtype) if x.dtype.kind in "fc" else x for x in inputs] for tiny in (1e-30, -1e-30)]
     if any(x.dtype.itemsize < 8 and x.dtype.kind in "fV" for x in inputs):
         variants.append([x.astype("float64") if x.dtype.kind in "fV" else x for x in inputs])
-    for variant, rounded in [*[(variant, 0) for variant in variants], (inputs, 1), (inputs, 2)]:
+    # Two phases rounded numbers that are a unit apart alike in one of four programs that compare them.
+    for variant, rounded in [*[(variant, 0) for variant in variants], *[(inputs, phase) for phase in range(1, 7)]]:
         try:
             found = evaluate(program, form.wanted, variant, rounded)
         except RetrogradeError:
