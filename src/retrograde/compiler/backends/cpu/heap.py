@@ -1,7 +1,7 @@
 """The heap: what is freed between two ops, or two steps of a training, stays with this process for the next one.
 
-glibc gives large blocks back to the system as they are freed, and each page of the next ones is a fault: that was a tenth of an eager
-step of a language model whose logits take 6 MB. How large such blocks must be it learns from those that were freed so far.
+glibc gives large blocks back to the system as they are freed, and each page of the next ones is a fault: that was a tenth of an
+eager step of a language model whose logits take 6 MB. How large such blocks must be it learns from those that were freed so far.
 """
 
 import numpy as np
