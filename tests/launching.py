@@ -27,7 +27,7 @@ def _reason():
 needs_mpi = pytest.mark.skipif(bool(_reason()), reason=_reason() or "there is a launcher")
 
 
-def started(count, program, *words, seconds=100, **environment):
+def started(count, program, *words, seconds=300, **environment):
     """A finished run of `count` processes of a file of programs/: its exit code, stdout and stderr."""
     words = [sys.executable, str(PROGRAMS / program), *map(str, words)]
     run = "import sys; from retrograde.distributed.running import run; sys.exit(run(int(sys.argv[1]), sys.argv[2:]))"

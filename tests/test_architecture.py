@@ -45,13 +45,17 @@ NEIGHBOURS = {
 }
 #: The only file that knows which backends there are.
 _LIST_OF_BACKENDS = "compiler/backends/__init__.py"
-#: The rooms of the compiler, folders and files, lowest first. Each may import those before it.
-ROOMS = ("target", "cost", "graph", "index", "run", "trace", "kernels", "kinds", "rules", "lowering", "passes", "verify_setting", "verify",
-         "pipeline", "inspection", "backends", "calls")
+#: The rooms of the compiler and of the ops, folders and files, lowest first. Each may import those before it.
+ROOMS = {
+    "compiler": ("target", "cost", "graph", "index", "run", "trace", "kernels", "kinds", "rules", "lowering", "passes", "verify_setting",
+                 "verify", "pipeline", "inspection", "backends", "calls"),
+    "ops": ("_samples", "_arrays", "_native", "_alone", "_families", "collectives", "elementary", "manipulation", "special", "axes",
+            "complexes", "random", "fourier", "linalg", "images", "networks"),
+}
 #: Code generation, and what it may import of the compiler: nothing that plans, nor what loads and runs the code that it writes.
 CODEGEN, BELOW_CODEGEN = "compiler.backends.cpu.codegen", {"target", "cost", "index", "run"}
-#: The most files of one folder of the compiler.
-_MOST_FILES = 30
+#: The most files of one folder of the compiler, and of the ops.
+_MOST_FILES = {"compiler": 30, "ops": 20}
 #: Words in the core that are names of ops, and stand for something else there.
 NOT_OPS = {
     "core/dispatch.py": {"diagonal"},  # a parameter of PyTorch's
@@ -62,7 +66,7 @@ NOT_OPS = {
 
 
 def package_of(path):
-    """The first name below the package: `ops` for ops/reductions.py, `errors` for errors.py."""
+    """The first name below the package: `ops` for ops/axes/reductions.py, `errors` for errors.py."""
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
@@ -92,8 +96,8 @@ def faults(text, path):
             found.append(f"{at}: {mine} and {other} are neighbours that may not import each other")
         if (backend := _backend_of(name)) and path != _LIST_OF_BACKENDS and backend != _backend_of(path[:-3].replace("/", ".")):
             found.append(f"{at}: a backend is behind its interface; compiler.backends.chosen() gives it")
-        if (pair := _inside(path, name)) and _is_upward(*pair):
-            found.append(f"{at}: goes up inside the compiler")
+        if _is_upward(path, name):
+            found.append(f"{at}: goes up inside {mine}")
         if _leaves_codegen(path, name):
             found.append(f"{at}: code generation imports nothing but {', '.join(sorted(BELOW_CODEGEN))}")
     if mine == "core":
@@ -114,18 +118,13 @@ def _ops_named(text):
     return texts & {*rg.ops.names(), *rg.ops.aliases()}
 
 
-def _inside(path, name):
-    """(room, room) of an import between two rooms of the compiler; None for others."""
-    parts = name.split(".")
-    if not path.startswith("compiler/") or parts[0] != "compiler" or len(parts) < 2:
-        return None
-    pair = path.split("/")[1].removesuffix(".py"), parts[1]
-    return None if pair[0] == pair[1] else pair
-
-
-def _is_upward(mine, other):
-    """Whether an import goes from a room of the compiler to one that stands no lower, or that there is not."""
-    return not {mine, other} <= {*ROOMS} or ROOMS.index(other) > ROOMS.index(mine)
+def _is_upward(path, name):
+    """Whether an import goes from one room of a package to one of the same package that stands no lower, or that there is not."""
+    package, *rest = name.split(".")
+    if package not in ROOMS or not path.startswith(f"{package}/") or not rest:
+        return False
+    mine, other, rooms = path.split("/")[1].removesuffix(".py"), rest[0], ROOMS[package]
+    return mine not in (other, "__init__") and (not {mine, other} <= {*rooms} or rooms.index(other) > rooms.index(mine))
 
 
 def _leaves_codegen(path, name):
@@ -134,15 +133,15 @@ def _leaves_codegen(path, name):
     return mine and not f"{name}.".startswith(f"{CODEGEN}.") and name.split(".")[1] not in BELOW_CODEGEN
 
 
-def _imports_inside_the_compiler():
-    """By module of the compiler the modules of it that it imports, where that is in the file."""
+def _imports_inside(package):
+    """By module of a package the modules of it that it imports, where that is in the file."""
     found = {}
-    for path in sorted((ROOT / "compiler").rglob("*.py")):
+    for path in sorted((ROOT / package).rglob("*.py")):
         place = path.relative_to(ROOT).as_posix()
         mine = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name, _, _ in imported(path.read_text(), place):
             module = name if name in MODULES else (name or "").rpartition(".")[0]
-            if module in MODULES - {mine} and module.startswith("compiler."):
+            if module in MODULES - {mine} and module.startswith(f"{package}."):
                 found.setdefault(mine, set()).add(module)
     return found
 
@@ -176,6 +175,8 @@ def test_imports_point_down_the_layers_and_none_is_late(path):
     ("compiler/backends/cpu/codegen/signs.py", "from ....passes.fuse import Schedule"),
     ("compiler/backends/cpu/codegen/signs.py", "from .. import units"),
     ("compiler/backends/cpu/codegen/signs.py", "import_module(f\"{__package__.rpartition('.')[0]}.units\")"),
+    ("ops/elementary/bits.py", "from ..special.gamma import beta"), ("ops/_families.py", "from .elementary import bits"),
+    ("ops/complexes.py", "from .linalg.contractions import matmul"), ("ops/axes/spreads.py", "from ..a_file_in_no_room import x"),
     ("compiler/index/expression.py", "from ..passes.lower import lower"), ("compiler/index/expression.py", "from .. import pipeline"),
     ("compiler/index/expression.py", "from ..backends.cpu.codegen import emit"),
     ("compiler/kernels/loops.py", "from ..backends.cpu.codegen.loops import write_loops"),
@@ -203,7 +204,7 @@ def test_what_imports_nothing_of_ours_or_is_for_type_checkers_is_allowed(text):
 def test_names_in_tables_that_are_loaded_late_are_read():
     found = {name for name, _, _ in imported((ROOT / "__init__.py").read_text(), "__init__.py")}
     assert {"transforms.loops", "spaces", "extend", "compiler.calls.eager", "nn.parameter"} < found
-    inside = _imports_inside_the_compiler()
+    inside = _imports_inside("compiler")
     assert {"compiler.backends", "compiler.calls.shaped"} <= inside["compiler.calls.eager"]
     text = (ROOT / "compiler" / "backends" / "__init__.py").read_text()
     loaded = {name for name, _, _ in imported(text, "compiler/backends/__init__.py")}
@@ -213,18 +214,21 @@ def test_names_in_tables_that_are_loaded_late_are_read():
 
 def test_each_package_stands_in_a_layer_and_each_layer_holds_what_there_is():
     assert set(RANK) == {package_of(path) for path in FILES} - {"__init__"}
-    inside = {path.relative_to(ROOT / "compiler").parts[0].removesuffix(".py") for path in (ROOT / "compiler").rglob("*.py")}
-    assert inside == {"__init__", *ROOMS}
-    assert inside > BELOW_CODEGEN
+    for package, rooms in ROOMS.items():
+        inside = {path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in (ROOT / package).rglob("*.py")}
+        assert inside == {"__init__", *rooms}
+    assert {*ROOMS["compiler"]} > BELOW_CODEGEN
 
 
-def test_no_folder_of_the_compiler_has_many_files():
-    counts = Counter(path.parent for path in (ROOT / "compiler").rglob("*.py"))
-    assert max(counts.values()) <= _MOST_FILES, counts.most_common(1)
+@pytest.mark.parametrize(("package", "most"), _MOST_FILES.items())
+def test_no_folder_of_the_compiler_or_the_ops_has_many_files(package, most):
+    counts = Counter(path.parent for path in (ROOT / package).rglob("*.py"))
+    assert max(counts.values()) <= most, counts.most_common(1)
 
 
-def test_files_of_the_compiler_import_each_other_in_no_ring():
-    graph = _imports_inside_the_compiler()
+@pytest.mark.parametrize("package", ROOMS)
+def test_files_of_the_compiler_and_of_the_ops_import_each_other_in_no_ring(package):
+    graph = _imports_inside(package)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -233,7 +237,7 @@ def test_files_of_the_compiler_import_each_other_in_no_ring():
 
 def test_a_ring_of_imports_is_found():
     with pytest.raises(CycleError):
-        TopologicalSorter({**_imports_inside_the_compiler(), "compiler.graph.effects": {"compiler.graph.infer"}}).prepare()
+        TopologicalSorter({**_imports_inside("compiler"), "compiler.graph.effects": {"compiler.graph.infer"}}).prepare()
 
 
 def test_each_exception_is_still_needed():

@@ -113,7 +113,8 @@ def test_bfloat16_with_float16_is_float32(function, dtypes):
 
 
 @pytest.mark.parametrize(("other", "wanted"), [("float16", "float32"), ("int64", "bfloat16"), ("bool", "bfloat16"), ("float64", "float64")])
-@pytest.mark.parametrize("join", [rg.concat, rg.stack], ids=["concat", "stack"])
+@pytest.mark.parametrize(
+    "join", [rg.concat, rg.stack, lambda operands: rg.where(np.array([True, False, False]), *operands)], ids=["concat", "stack", "where"])
 def test_what_is_joined_with_bfloat16_has_the_common_dtype(join, other, wanted):
     operands = [rg.tensor(np.array([0.0, 1.0, 1.0]), dtype=dtype) for dtype in ("bfloat16", other)]
     for run in (join, rg.jit(join)):

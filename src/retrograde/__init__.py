@@ -33,26 +33,22 @@ from .dtypes import (
 )
 from .dtypes import bool_ as bool
 from .ops._native import native
-from .ops.activation import (
-    elu,
-    gelu,
-    hardswish,
-    leaky_relu,
-    log_sigmoid,
-    log_softmax,
-    mish,
-    relu,
-    selu,
-    sigmoid,
-    silu,
-    softmax,
-    softplus,
-)
-from .ops.activation import log_sigmoid as logsigmoid
-from .ops.activation import silu as swish
-from .ops.arithmetic import (
+from .ops.axes.finding import count_nonzero, isin, nonzero, searchsorted, unique_all, unique_counts, unique_inverse, unique_values
+from .ops.axes.products import cumprod, cumsum, linear_recurrence, prod
+from .ops.axes.rankings import median, nanmedian, nanquantile, quantile, topk
+from .ops.axes.reductions import logsumexp, max, mean, min, norm, sum
+from .ops.axes.reductions import max as amax
+from .ops.axes.reductions import min as amin
+from .ops.axes.running import cummax, cummin, cumulative_prod, cumulative_sum, diff
+from .ops.axes.searches import all, any, argmax, argmin
+from .ops.axes.sorting import argsort, sort
+from .ops.axes.spreads import std, var
+from .ops.complexes import angle, complex, conj, imag, polar, real, view_as_complex, view_as_real
+from .ops.complexes import conj as conjugate
+from .ops.elementary.arithmetic import (
     abs,
     add,
+    cbrt,
     divide,
     floor_divide,
     multiply,
@@ -61,29 +57,25 @@ from .ops.arithmetic import (
     power,
     reciprocal,
     remainder,
+    rsqrt,
     sign,
     sqrt,
     square,
     subtract,
 )
-from .ops.arithmetic import abs as absolute
-from .ops.arithmetic import divide as div
-from .ops.arithmetic import divide as true_divide
-from .ops.arithmetic import multiply as mul
-from .ops.arithmetic import negative as neg
-from .ops.arithmetic import negative as negate
-from .ops.arithmetic import power as pow
-from .ops.arithmetic import remainder as mod
-from .ops.arithmetic import subtract as sub
-from .ops.bessel import i0, i0e, i1, i1e
-from .ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
-from .ops.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
-from .ops.bits import bitwise_left_shift as left_shift
-from .ops.bits import bitwise_right_shift as right_shift
-from .ops.borders import pad
-from .ops.cached_attention import cached_attention
-from .ops.classification import cross_entropy, nll_loss
-from .ops.comparisons import (
+from .ops.elementary.arithmetic import abs as absolute
+from .ops.elementary.arithmetic import divide as div
+from .ops.elementary.arithmetic import divide as true_divide
+from .ops.elementary.arithmetic import multiply as mul
+from .ops.elementary.arithmetic import negative as neg
+from .ops.elementary.arithmetic import negative as negate
+from .ops.elementary.arithmetic import power as pow
+from .ops.elementary.arithmetic import remainder as mod
+from .ops.elementary.arithmetic import subtract as sub
+from .ops.elementary.bits import bitwise_left_shift, bitwise_right_shift, copysign, nextafter, signbit
+from .ops.elementary.bits import bitwise_left_shift as left_shift
+from .ops.elementary.bits import bitwise_right_shift as right_shift
+from .ops.elementary.comparisons import (
     bitwise_and,
     bitwise_invert,
     bitwise_or,
@@ -106,41 +98,51 @@ from .ops.comparisons import (
     not_equal,
     where,
 )
-from .ops.comparisons import bitwise_invert as bitwise_not
-from .ops.complexes import angle, complex, conj, imag, polar, real, view_as_complex, view_as_real
-from .ops.complexes import conj as conjugate
-from .ops.contractions import einsum, matmul, outer
-from .ops.conversions import astype, bitcast, contiguous, contiguous_backward, copy_to_device
-from .ops.conversions import astype as cast
-from .ops.conversions import copy_to_device as to_device
-from .ops.convolution import conv1d, conv2d
-from .ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from .ops.distances import cdist
-from .ops.dropout import dropout, feature_dropout
-from .ops.embeddings import embedding
-from .ops.entropies import entr, logit, xlog1py
-from .ops.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
-from .ops.exponential import log as ln
-from .ops.extremes import cummax, cummin
-from .ops.finding import count_nonzero, isin, nonzero, searchsorted, unique_all, unique_counts, unique_inverse, unique_values
-from .ops.gamma import betaln, digamma, lgamma, multigammaln, polygamma
-from .ops.gamma import digamma as psi
-from .ops.gamma import lgamma as gammaln
-from .ops.gammas import beta, gamma, regularized_beta, rgamma
-from .ops.gathering import add_along_axis, take, take_along_axis
-from .ops.grids import broadcast_arrays, masked_fill, meshgrid, unstack
-from .ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
-from .ops.hyperbolic import acosh as arccosh
-from .ops.hyperbolic import asinh as arcsinh
-from .ops.hyperbolic import atanh as arctanh
-from .ops.incomplete import gammainc, gammaincc
-from .ops.joins import concatenate, stack
-from .ops.joins import concatenate as concat
-from .ops.linear import linear
-from .ops.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
-from .ops.loss import l1_loss as mae_loss
-from .ops.matrices import diag, diagonal, trace, tril, triu
-from .ops.movements import (
+from .ops.elementary.comparisons import bitwise_invert as bitwise_not
+from .ops.elementary.conversions import astype, bitcast, contiguous, contiguous_backward, copy_to_device
+from .ops.elementary.conversions import astype as cast
+from .ops.elementary.conversions import copy_to_device as to_device
+from .ops.elementary.exponential import exp, exp2, expm1, log, log1p, log2, log10, logaddexp
+from .ops.elementary.exponential import log as ln
+from .ops.elementary.hyperbolic import acosh, asinh, atanh, cosh, sinh
+from .ops.elementary.hyperbolic import acosh as arccosh
+from .ops.elementary.hyperbolic import asinh as arcsinh
+from .ops.elementary.hyperbolic import atanh as arctanh
+from .ops.elementary.rounding import ceil, floor, round, trunc
+from .ops.elementary.rounding import round as rint
+from .ops.elementary.rounding import trunc as fix
+from .ops.elementary.trigonometric import acos, asin, atan, atan2, cos, hypot, sin, sinc, tan, tanh
+from .ops.elementary.trigonometric import acos as arccos
+from .ops.elementary.trigonometric import asin as arcsin
+from .ops.elementary.trigonometric import atan as arctan
+from .ops.elementary.trigonometric import atan2 as arctan2
+from .ops.images.convolution import conv1d, conv2d
+from .ops.images.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from .ops.images.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from .ops.images.resampling import interpolate
+from .ops.images.windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    avg_pool1d,
+    avg_pool3d,
+    lp_pool2d,
+    max_pool1d,
+    max_pool3d,
+)
+from .ops.linalg.contractions import einsum, matmul, outer
+from .ops.linalg.distances import cdist
+from .ops.linalg.matrices import diag, diagonal, trace, tril, triu
+from .ops.linalg.sylvester import solve_banded, solve_sylvester, sqrtm
+from .ops.linalg.tensors import kron, tensordot, vecdot
+from .ops.manipulation.borders import pad
+from .ops.manipulation.gathering import add_along_axis, take, take_along_axis
+from .ops.manipulation.grids import broadcast_arrays, masked_fill, meshgrid, unstack
+from .ops.manipulation.joins import concatenate, stack
+from .ops.manipulation.joins import concatenate as concat
+from .ops.manipulation.movements import (
     broadcast_to,
     expand_dims,
     flatten,
@@ -154,53 +156,50 @@ from .ops.movements import (
     squeeze,
     transpose,
 )
-from .ops.movements import broadcast_to as expand
-from .ops.movements import permute_dims as permute
-from .ops.movements import transpose as swapaxes
-from .ops.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .ops.normalization import rms_norm, standardize
-from .ops.patches import columns_to_image, image_to_columns, unfold
-from .ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
-from .ops.products import cumprod, cumsum, linear_recurrence, prod
-from .ops.quantized import dequantize, quantized_linear
-from .ops.random import Generator, get_rng_state, manual_seed, preserved_state, set_rng_state
-from .ops.rankings import median, nanmedian, nanquantile, quantile, topk
-from .ops.reductions import logsumexp, max, mean, min, norm, sum
-from .ops.reductions import max as amax
-from .ops.reductions import min as amin
-from .ops.repetition import repeat, roll, split, tile
-from .ops.resampling import interpolate
-from .ops.roots import cbrt, rsqrt
-from .ops.rounding import ceil, floor, round, trunc
-from .ops.rounding import round as rint
-from .ops.rounding import trunc as fix
-from .ops.running import cumulative_prod, cumulative_sum, diff
-from .ops.scattering import gather, scatter, scatter_reduce
-from .ops.searches import all, any, argmax, argmin
-from .ops.segments import segment_max, segment_mean, segment_min, segment_prod, segment_sum
-from .ops.selections import scatter_add, set_at
-from .ops.sorting import argsort, sort
-from .ops.special import atan2, erf, erfc, hypot, sinc, xlogy
-from .ops.special import atan2 as arctan2
-from .ops.spreads import std, var
-from .ops.sylvester import solve_banded, solve_sylvester, sqrtm
-from .ops.tensors import kron, tensordot, vecdot
-from .ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
-from .ops.trigonometric import acos as arccos
-from .ops.trigonometric import asin as arcsin
-from .ops.trigonometric import atan as arctan
-from .ops.windows import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool3d,
-    lp_pool2d,
-    max_pool1d,
-    max_pool3d,
+from .ops.manipulation.movements import broadcast_to as expand
+from .ops.manipulation.movements import permute_dims as permute
+from .ops.manipulation.movements import transpose as swapaxes
+from .ops.manipulation.patches import columns_to_image, image_to_columns, unfold
+from .ops.manipulation.repetition import repeat, roll, split, tile
+from .ops.manipulation.scattering import gather, scatter, scatter_reduce
+from .ops.manipulation.segments import segment_max, segment_mean, segment_min, segment_prod, segment_sum
+from .ops.manipulation.selections import scatter_add, set_at
+from .ops.networks.activation import (
+    elu,
+    gelu,
+    hardswish,
+    leaky_relu,
+    log_sigmoid,
+    log_softmax,
+    mish,
+    relu,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softplus,
 )
+from .ops.networks.activation import log_sigmoid as logsigmoid
+from .ops.networks.activation import silu as swish
+from .ops.networks.cached_attention import cached_attention
+from .ops.networks.classification import cross_entropy, nll_loss
+from .ops.networks.embeddings import embedding
+from .ops.networks.linear import linear
+from .ops.networks.loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, l1_loss, mse_loss, smooth_l1_loss
+from .ops.networks.loss import l1_loss as mae_loss
+from .ops.networks.normalization import rms_norm, standardize
+from .ops.networks.quantized import dequantize, quantized_linear
+from .ops.random.draws import Generator, get_rng_state, manual_seed, preserved_state, set_rng_state
+from .ops.random.dropout import dropout, feature_dropout
+from .ops.special.bessel import bessel_i, bessel_ie, bessel_j, bessel_y, i0, i0e, i1, i1e
+from .ops.special.entropies import entr, logit, xlog1py, xlogy
+from .ops.special.error_function import erf, erfc
+from .ops.special.gamma import beta, gamma, regularized_beta, rgamma
+from .ops.special.incomplete import gammainc, gammaincc
+from .ops.special.log_gamma import betaln, digamma, lgamma, multigammaln, polygamma
+from .ops.special.log_gamma import digamma as psi
+from .ops.special.log_gamma import lgamma as gammaln
+from .ops.special.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 from .tensor.creation import (
     arange,
     asarray,

@@ -1,18 +1,18 @@
 """Linear algebra of matrices in the last two axes, by the names of the Array API standard, NumPy and PyTorch."""
 
-from .ops.contractions import matmul, outer
-from .ops.determinants import adjugate, det, slogdet
-from .ops.eigen import eig, eigvals, matrix_exp
-from .ops.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
-from .ops.inverses import inv, lstsq, matrix_power, pinv, solve, tensorinv, tensorsolve
-from .ops.matrices import linalg_diagonal as diagonal
-from .ops.matrices import linalg_trace as trace
-from .ops.matrices import vander
-from .ops.movements import matrix_transpose
-from .ops.norms import cond, matrix_norm, matrix_rank, vector_norm
-from .ops.norms import linalg_norm as norm
-from .ops.tensors import cross, multi_dot, tensordot, vecdot
-from .ops.triangular import solve_triangular
+from .ops.linalg.contractions import matmul, outer
+from .ops.linalg.determinants import adjugate, det, slogdet
+from .ops.linalg.eigen import eig, eigvals, matrix_exp
+from .ops.linalg.factorizations import cholesky, eigh, eigvalsh, qr, svd, svdvals
+from .ops.linalg.inverses import inv, lstsq, matrix_power, pinv, solve, tensorinv, tensorsolve
+from .ops.linalg.matrices import linalg_diagonal as diagonal
+from .ops.linalg.matrices import linalg_trace as trace
+from .ops.linalg.matrices import vander
+from .ops.linalg.norms import cond, matrix_norm, matrix_rank, vector_norm
+from .ops.linalg.norms import linalg_norm as norm
+from .ops.linalg.tensors import cross, multi_dot, tensordot, vecdot
+from .ops.linalg.triangular import solve_triangular
+from .ops.manipulation.movements import matrix_transpose
 from .tensor.elsewhere import absent_from
 
 __all__ = [

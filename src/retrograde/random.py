@@ -6,7 +6,7 @@
 (2,)
 """
 
-from .ops.random import Generator, default_generator, manual_seed
+from .ops.random.draws import Generator, default_generator, manual_seed
 from .tensor.distributions import (
     beta,
     categorical,

@@ -1,19 +1,19 @@
 """Special functions by the names of PyTorch, in its order of arguments; most are ops of the package under the same name."""
 
-from .ops.activation import log_softmax, softmax
-from .ops.activation import sigmoid as expit
-from .ops.bessel import i0, i0e, i1, i1e
-from .ops.bessel_orders import bessel_j, bessel_y
-from .ops.entropies import entr, logit, xlog1py
-from .ops.exponential import exp2, expm1, log1p
-from .ops.gamma import digamma, multigammaln
-from .ops.gamma import lgamma as gammaln
-from .ops.gamma import polygamma as _polygamma
-from .ops.incomplete import gammainc, gammaincc
-from .ops.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
-from .ops.reductions import logsumexp
-from .ops.rounding import round  # noqa: A004 - PyTorch's name
-from .ops.special import erf, erfc, sinc, xlogy
+from .ops.axes.reductions import logsumexp
+from .ops.elementary.exponential import exp2, expm1, log1p
+from .ops.elementary.rounding import round  # noqa: A004 - PyTorch's name
+from .ops.elementary.trigonometric import sinc
+from .ops.networks.activation import log_softmax, softmax
+from .ops.networks.activation import sigmoid as expit
+from .ops.special.bessel import bessel_j, bessel_y, i0, i0e, i1, i1e
+from .ops.special.entropies import entr, logit, xlog1py, xlogy
+from .ops.special.error_function import erf, erfc
+from .ops.special.incomplete import gammainc, gammaincc
+from .ops.special.log_gamma import digamma, multigammaln
+from .ops.special.log_gamma import lgamma as gammaln
+from .ops.special.log_gamma import polygamma as _polygamma
+from .ops.special.normal import erfcx, erfinv, log_ndtr, ndtr, ndtri
 
 __all__ = [
     "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit",

@@ -7,7 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.core.value import Record, Value
-from retrograde.ops.pooling import max_pool2d_with_taps
+from retrograde.ops.images.pooling import max_pool2d_with_taps
 
 pytestmark = pytest.mark.usefixtures("young_heap")
 

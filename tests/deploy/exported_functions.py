@@ -4,8 +4,8 @@ import numpy as np
 
 import retrograde as rg
 from retrograde import nn, optim
-from retrograde.ops.conversions import astype
-from retrograde.ops.random import random_normal
+from retrograde.ops.elementary.conversions import astype
+from retrograde.ops.random.draws import random_normal
 
 #: A function for each kernel that is written for vectors of a target's length, and the shape of its argument.
 KERNELS = {

@@ -6,7 +6,7 @@ import pytest
 import gguf_files
 import retrograde as rg
 from retrograde.io import gguf
-from retrograde.ops._quantizing import FORMATS, packed, unpacked
+from retrograde.ops.networks._quantizing import FORMATS, packed, unpacked
 
 METADATA = {"general.architecture": "llama", "llama.block_count": 2, "llama.rope.freq_base": 1e4, "tokenizer.add": True, "none": [],
             "tokenizer.ggml.tokens": ["a", "ö", ""], "tokenizer.ggml.scores": np.array([1.5, -2, 0], np.float32), "deep": [[1, 2], [3]]}

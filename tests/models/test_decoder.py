@@ -82,7 +82,7 @@ JSON = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediat
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"model_type": "mamba"}, "knows gemma3_text, llama"), ({"hidden_act": "swoosh"}, "swoosh"),
+    ({"model_type": "mamba"}, "knows bert, gemma3_text, gpt2, llama"), ({"hidden_act": "swoosh"}, "swoosh"),
     ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping")])
 def test_a_config_that_is_not_understood_is_refused(change, message):
     with pytest.raises(rg.errors.CheckpointError, match=message):
@@ -99,8 +99,17 @@ def test_a_config_without_a_size_says_which():
 
 
 def test_a_scaling_of_angles_that_is_not_known_is_refused():
-    with pytest.raises(rg.errors.CheckpointError, match="linear, llama3, yarn"):
-        Decoder(reference.config_of(rope_scaling={"rope_type": "dynamic", "factor": 2.0}), reference.Spread())
+    with pytest.raises(rg.errors.CheckpointError, match="dynamic, linear, llama3, yarn"):
+        Decoder(reference.config_of(rope_scaling={"rope_type": "odd", "factor": 2.0}), reference.Spread())
+
+
+def test_a_text_that_is_longer_than_a_dynamic_model_has_slower_waves():
+    rotary = Rotary(8, 1e4, {"rope_type": "dynamic", "factor": 2.0}, context=64)
+    plain = Rotary(8, 1e4)
+    for length, theta in ((10, 1e4), (64, 1e4), (96, 1e4 * (2 * 96 / 64 - 1) ** (8 / 6))):
+        found, expected = rotary.angles(np.arange(length)), Rotary(8, theta).angles(np.arange(length))
+        np.testing.assert_allclose(np.array(found), np.array(expected), atol=1e-5)
+    assert np.abs(np.array(rotary.angles(np.arange(96))) - np.array(plain.angles(np.arange(96)))).max() > 0.1
 
 
 def test_long_waves_are_stretched_by_the_factor_and_short_ones_are_not():

@@ -8,7 +8,7 @@ import reference
 import gguf_files
 import retrograde as rg
 from retrograde.models.files import gguf_name, network_of_folder
-from retrograde.ops._quantizing import packed
+from retrograde.ops.networks._quantizing import packed
 
 JSON = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "max_position_embeddings": 64, "tie_word_embeddings": False}

@@ -3,7 +3,7 @@ import pytest
 from torch_oracle import assert_as_torch
 
 import retrograde as rg
-from retrograde.ops import activation
+from retrograde.ops.networks import activation
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

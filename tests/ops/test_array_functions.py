@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.errors import OutOfRangeError, ShapeError
+from retrograde.errors import AxisError, OutOfRangeError, ShapeError
 from retrograde.ops import get
 from retrograde.testing.gradients import check_gradients
 
@@ -123,3 +123,15 @@ def test_adding_along_an_axis_is_numpys_whatever_the_layout_and_the_sign_of_posi
             target[axis] = places[index]
             wanted[tuple(target)] += x[index]
         np.testing.assert_allclose(rg.add_along_axis(x, wanted.shape, places, axis), wanted, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("count", [2, 20])
+def test_arrays_that_fit_no_line_are_refused_by_adding_along_an_axis_eager_and_compiled(count):
+    for x, shape, places, axis in (((count, 2), (2, 3), (count, 2), 0), ((2, count), (2, 3), (2, count), 5), ((count,), (2, 3), (count,), 0),
+                                   ((2, count, 1), (2, 3), (2, count), 1), ((3, count), (2, 3), (1, count), 1), ((2, 2), (0, 1), (2, 2), 1)):
+        def added(x, places, shape=shape, axis=axis):
+            return rg.add_along_axis(x, shape, places, axis)
+
+        for function in (added, rg.jit(added)):
+            with pytest.raises((ShapeError, AxisError)):
+                function(rg.ones(x), rg.zeros(places, dtype="int64"))

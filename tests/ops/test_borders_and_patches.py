@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, ShapeError
-from retrograde.ops._paths import greedy_path
+from retrograde.ops.linalg._plans import greedy_path
 from retrograde.testing import check_gradients
 
 RNG = np.random.default_rng(0)

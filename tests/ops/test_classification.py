@@ -7,7 +7,7 @@ from torch_oracle import assert_as_torch
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, OutOfRangeError, ShapeError
-from retrograde.ops.classification import cross_entropy, nll_loss
+from retrograde.ops.networks.classification import cross_entropy, nll_loss
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

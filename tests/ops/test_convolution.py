@@ -6,8 +6,8 @@ from torch_oracle import assert_as_torch
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, ShapeError
-from retrograde.ops import _convolving
-from retrograde.ops.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
+from retrograde.ops.images import _convolving
+from retrograde.ops.images.convolution import conv1d, conv2d, conv2d_input, conv2d_weight
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

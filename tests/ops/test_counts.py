@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retrograde.ops.counts import random_binomial, random_poisson
+from retrograde.ops.random.counts import random_binomial, random_poisson
 
 STATE = np.array([3, 4], np.int64)
 COUNT = 60_000

@@ -7,7 +7,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import special
-from retrograde.ops.entropies import log1pmx
+from retrograde.ops.special.entropies import log1pmx
 
 mpmath = pytest.importorskip("mpmath")
 scipy_special = pytest.importorskip("retrograde.scipy.special")
@@ -54,7 +54,7 @@ def test_digamma_beside_its_pole_at_zero_is_infinite():
 
 
 def test_logarithms_of_gamma_of_no_numbers_are_none():
-    from retrograde.ops._gamma import log_gamma
+    from retrograde.ops.special._log_gamma import log_gamma
 
     assert log_gamma(np.zeros(0)).shape == (0,)
 

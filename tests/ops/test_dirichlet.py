@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import retrograde as rg
-from retrograde.ops.dirichlet import beta_slope, random_dirichlet
+from retrograde.ops.random.gammas import beta_slope, random_dirichlet
 from retrograde.testing import check_gradients
 
 mpmath = pytest.importorskip("mpmath")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.dropout import dropout, feature_dropout
+from retrograde.ops.random.dropout import dropout, feature_dropout
 
 
 @pytest.mark.parametrize("way", ["jit", "lazy"])

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops import _incomplete
-from retrograde.ops.incomplete import gammainc_slope, random_gamma
+from retrograde.ops.random.gammas import random_gamma
+from retrograde.ops.special import _incomplete
+from retrograde.ops.special.incomplete import gammainc_slope
 from retrograde.testing import check_gradients
 
 mpmath = pytest.importorskip("mpmath")

@@ -6,7 +6,7 @@ from torch_oracle import assert_as_torch
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, BroadcastWarning, ShapeError
-from retrograde.ops.loss import (
+from retrograde.ops.networks.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     huber_loss,

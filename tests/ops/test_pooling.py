@@ -6,7 +6,7 @@ from torch_oracle import assert_as_torch
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, ShapeError
-from retrograde.ops.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_taps
+from retrograde.ops.images.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d, max_pool2d_with_taps
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

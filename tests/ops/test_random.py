@@ -4,9 +4,8 @@ import pytest
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, DTypeError, GraphError
-from retrograde.ops import _philox
-from retrograde.ops.dropout import dropout, feature_dropout
-from retrograde.ops.random import (
+from retrograde.ops.random import _philox
+from retrograde.ops.random.draws import (
     Draws,
     Generator,
     default_generator,
@@ -17,6 +16,7 @@ from retrograde.ops.random import (
     random_normal,
     random_uniform,
 )
+from retrograde.ops.random.dropout import dropout, feature_dropout
 from retrograde.tensor import random
 from together import in_threads
 

@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.errors import ArgumentError, OutOfRangeError, ShapeError
-from retrograde.ops.borders import pad_border
+from retrograde.ops.manipulation.borders import pad_border
 from retrograde.testing import check_gradients
 
 RNG = np.random.default_rng(0)

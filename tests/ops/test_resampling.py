@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.bands import band, weighted
+from retrograde.ops.images.bands import band, weighted
 
 #: Shape, and how it is resampled; many to one, one to many, by factors that are not whole, and the whole range of an axis.
 CASES = {

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.special import atan2, erf, erfc, hypot, sinc, xlogy
+from retrograde.ops.elementary.trigonometric import atan2, hypot, sinc
+from retrograde.ops.special.entropies import xlogy
+from retrograde.ops.special.error_function import erf, erfc
 from retrograde.testing.gradients import check_gradients
 
 RNG = np.random.default_rng(0)

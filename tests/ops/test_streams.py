@@ -6,9 +6,9 @@ import pytest
 from retrograde.compiler.graph.infer import infer
 from retrograde.core import registry
 from retrograde.core.symbol import Symbol
-from retrograde.ops import _box_muller, _streams
-from retrograde.ops._philox import CHUNK
-from retrograde.ops.random import random_bits, random_integers, random_mask, random_normal, random_uniform
+from retrograde.ops.random import _box_muller, _streams
+from retrograde.ops.random._philox import CHUNK
+from retrograde.ops.random.draws import random_bits, random_integers, random_mask, random_normal, random_uniform
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -8,7 +8,7 @@ import pytest
 from distribution_cases import CASES, FACTS, PAIRS, parameters
 
 import retrograde.torch as ours
-from retrograde.ops.dirichlet import beta_slope
+from retrograde.ops.random.gammas import beta_slope
 
 pytest.importorskip("torch.distributions", reason="compares with PyTorch: the extra oracle")
 theirs = sys.modules["torch"]

@@ -8,7 +8,7 @@ from .. import nn, optim
 from ..core.mode import no_grad
 from ..data import batches
 from ..nn.functional import cross_entropy, softmax
-from ..ops.random import Generator, manual_seed
+from ..ops.random.draws import Generator, manual_seed
 from ..tensor.creation import asarray
 from ..transforms.jit import jit
 

@@ -1,7 +1,7 @@
 """Minibatches of arrays in an order that a generator draws: the short form of a `Loader`, for scripts."""
 
 from ..errors import ArgumentError
-from ..ops.random import Generator
+from ..ops.random.draws import Generator
 from ..tensor.random import permutation
 from .collating import as_tensors
 from .orders import checked_size, number_of_batches

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.random import manual_seed
+from ..ops.random.draws import manual_seed
 from .sample import WorkerInfo, become, sampling
 
 

@@ -5,9 +5,9 @@ from typing import Any
 from ..core.mode import is_repeating, no_grad
 from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, _BatchNorm
 from ..ops.collectives import all_sum
-from ..ops.joins import concatenate
-from ..ops.movements import reshape
-from ..ops.roots import rsqrt
+from ..ops.elementary.arithmetic import rsqrt
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import reshape
 from ..tensor.creation import full
 from .collectives import order_of_sums
 

@@ -9,8 +9,8 @@ from ..core.mode import is_recording
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
 from ..ops import collectives as of_processes
-from ..ops.joins import concatenate
-from ..ops.movements import moveaxis, reshape
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import moveaxis, reshape
 from ..tensor.creation import asarray, zeros
 from .world import world
 

@@ -1,20 +1,18 @@
 """DataParallel: a model that all processes hold, each of which computes the gradients of its part of a batch."""
 
-import hashlib
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
 from ..core.edits import edited
 from ..core.mode import current, no_grad
-from ..errors import ArgumentError, DistributedError
+from ..errors import ArgumentError
 from ..nn.module import Module
 from ..nn.stateless import functional_call
 from ..ops.collectives import means, replicated
+from .alike import check_alike
+from .around import Around
 from .batch_norm import shared_batch_norm
 from .collectives import order_of_sums
-from .meeting import reported
 from .sharing import Sharing
 from .world import world
 
@@ -22,7 +20,7 @@ from .world import world
 _BUCKET = 4 * 2**20
 
 
-class DataParallel(Module):
+class DataParallel(Around):
     """A model whose gradients are means over all processes, each of which is given its own part of a batch.
 
     model       what each process holds, `module`; all must have the same weights, which is checked. `state_dict`, parameters and
@@ -31,7 +29,7 @@ class DataParallel(Module):
                 gets the others from theirs. Any optimizer that is made of the parameters afterwards does so
     batch_norm  "shared": batch norm has the statistics of the whole batch, of all processes; "own": of the part
     bucket      up to how many bytes gradients are sent together
-    group       the processes, all by default
+    group       the processes, all by default; `mesh.data` for a model that is a `TensorParallel` of `mesh.tensor`
 
     With parts of one size, and a loss that is the mean over the rows, the gradients are those of the whole batch.
 
@@ -51,9 +49,8 @@ class DataParallel(Module):
             raise ArgumentError(f"DataParallel takes a model that is a Module and is not parallel yet, got {type(model).__name__}")
         if not isinstance(bucket, int) or bucket < 1:
             raise ArgumentError(f"bucket must be a number of bytes of at least 1, got {bucket!r}")
-        super().__init__()
+        super().__init__(shared_batch_norm(model, group or world()) if batch_norm == "shared" else model)
         self.group, self.shard, self.bucket, self._reducing = group or world(), shard, bucket, _Reducing()
-        self.module = shared_batch_norm(model, self.group) if batch_norm == "shared" else model
         check_alike(self.module, self.group)
         if shard == "optimizer":
             Sharing(list(self.module.parameters()), self.group)
@@ -95,31 +92,6 @@ class DataParallel(Module):
             if gradient is not None:
                 parameter.grad = gradient
 
-    # It is its model to all who ask for names, modes or states.
-    def own(self, kind):
-        return self.module.own(kind)
-
-    def own_buffers(self):
-        return self.module.own_buffers()
-
-    @property
-    def _unsaved(self):
-        return self.module._unsaved  # noqa: SLF001 - of our own kind
-
-    def __getattr__(self, name):
-        if name.startswith("__") or "module" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        return getattr(self.module, name)
-
-    @property
-    def training(self):
-        """Whether the model is being trained."""
-        return self.module.training
-
-    @training.setter
-    def training(self, mode):
-        self.module.training = mode
-
 
 class _Reducing:
     """Whether gradients become means in each backward pass; what is compiled serves only as long as it is what it was."""
@@ -149,22 +121,3 @@ def average(model, group: Any = None):
     with no_grad():
         for tensor, mean in zip(tensors, means(tensors, group, None, order_of_sums(), "the mean of weights"), strict=True):
             tensor[...] = mean
-
-
-def check_alike(model, group):
-    """Raise a DistributedError unless all processes have the same parameters and buffers; it tells the first that differs."""
-    facts = [f"{name} {_described(value)}" for name, value in model.state_dict().items()]
-    everywhere = [content.decode().split("\n") for content in group.contents("\n".join(facts).encode(), "the weights of a model")]
-    for rank, theirs in enumerate(everywhere):
-        if theirs != everywhere[0]:
-            pair = next(((a, b) for a, b in zip(everywhere[0], theirs, strict=False) if a != b),
-                        (f"{len(everywhere[0])} tensors", f"{len(theirs)} tensors"))
-            raise reported(DistributedError(
-                f"all processes must begin with the same model, got at process {group.ranks[0]}: {pair[0]}; at process "
-                f"{group.ranks[rank]}: {pair[1]}. Call rg.manual_seed with the same seed on all before the model is made, or load "
-                "its weights"), group.rank == 0)
-
-
-def _described(value):
-    array = np.ascontiguousarray(value.detach().numpy())
-    return f"{array.dtype}{list(array.shape)}, content {hashlib.sha256(array.tobytes()).hexdigest()[:12]}"

@@ -34,6 +34,12 @@ class Processes(Alone):
     def __repr__(self):
         return f"process {self.rank} of {self.size}"
 
+    def divided(self, color):
+        mine = color(self.rank)
+        members = [r for r in range(self.size) if color(r) == mine]
+        comm = self._comm.Split(mine, self.rank)
+        return Processes(self._mpi, comm, [self.ranks[r] for r in members]) if len(members) > 1 else Alone()
+
     def meet(self, name, seconds=None):
         self._meeting.meet(name, seconds)
 

@@ -3,10 +3,8 @@
 Rajbhandari et al., "ZeRO: Memory optimizations toward training trillion parameter models" (2020).
 """
 
-import pickle
 import weakref
 from functools import partial
-from itertools import chain
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from ..core.mode import is_tracing, no_grad
 from ..errors import ArgumentError
 from ..ops.collectives import from_owners
 from ..optim.optimizer import Optimizer
+from .whole_states import keep_in_parts, members
 
 
 class Sharing:
@@ -44,9 +43,7 @@ class Sharing:
         kept: list = []
         optimizer.register_step_pre_hook(partial(self._before, kept))
         optimizer.register_step_post_hook(partial(self._after, kept))
-        # Weakly, since the optimizer holds it.
-        optimizer.state_dict = partial(_whole_state, weakref.ref(optimizer), self)
-        optimizer.shared_state = self
+        keep_in_parts(optimizer)
 
     def _is_theirs(self, p):
         return self.owner.get(id(p), self.group.rank) != self.group.rank
@@ -56,7 +53,7 @@ class Sharing:
         if args and args[0] is not None:
             raise ArgumentError('an optimizer under shard="optimizer" takes no closure; call backward before step')
         kept.clear()
-        for p in _members(optimizer):
+        for p in members(optimizer):
             if self._is_theirs(p):
                 if not is_tracing():
                     optimizer.state.pop(p, None)  # as it is after a whole state was loaded
@@ -69,34 +66,18 @@ class Sharing:
         for p, g in kept:
             p.grad = g
         kept.clear()
-        updated = [p for p in _members(optimizer) if gradients.get(id(p), p.grad) is not None and id(p) in self.owner]
+        updated = [p for p in members(optimizer) if gradients.get(id(p), p.grad) is not None and id(p) in self.owner]
         by_dtype: dict = {}
         for p in updated:
             by_dtype.setdefault(np.dtype(p.dtype), []).append(p)
         with no_grad():
-            for members in by_dtype.values():
-                owners = tuple([self.owner[id(p)] for p in members])
-                for p, new in zip(members, from_owners(members, owners, self.group), strict=True):
+            for group in by_dtype.values():
+                owners = tuple([self.owner[id(p)] for p in group])
+                for p, new in zip(group, from_owners(group, owners, self.group), strict=True):
                     if self._is_theirs(p):
                         p[...] = new
-
-
-def _whole_state(optimizer, sharing):
-    """The state of an optimizer with the parts of all processes, which all call for it."""
-    optimizer = optimizer()
-    found = type(optimizer).state_dict(optimizer)
-    owners = [sharing.owner.get(id(p), sharing.group.rank) for p in _members(optimizer)]
-    mine = {number: state for number, state in found["state"].items() if owners[number] == sharing.group.rank}
-    parts = sharing.group.contents(pickle.dumps(mine), "the state of an optimizer")
-    whole = {}
-    for part in parts:
-        whole.update(pickle.loads(part))  # noqa: S301 - from our own processes
-    return {**found, "state": {number: whole[number] for number in sorted(whole)}}
 
 
 def _size(parameter):
     return parameter.size
 
-
-def _members(optimizer):
-    return list(chain.from_iterable(group["params"] for group in optimizer.param_groups))

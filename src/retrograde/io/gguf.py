@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from ..errors import CheckpointError
-from ..ops._quantizing import FORMATS
+from ..ops.networks._quantizing import FORMATS
 from .mapped import Stored, as_array, mapped_bytes
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)

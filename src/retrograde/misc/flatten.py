@@ -5,9 +5,9 @@ from math import prod
 import numpy as np
 
 from .. import tree
-from ..ops.joins import concatenate
-from ..ops.movements import reshape
-from ..ops.selections import getitem
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import reshape
+from ..ops.manipulation.selections import getitem
 
 
 def flatten(value):

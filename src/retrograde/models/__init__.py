@@ -1,8 +1,11 @@
 """Language models: small networks with their weights from files, and the texts that they write."""
 
 from .asked import TextModel
+from .bert import Bert
 from .config import Config
 from .decoder import Decoder
+from .encoder import Encoder
+from .gpt2 import GPT2
 from .model import Model, load
 from .pieces import Pieces
 from .sampling import Sampling

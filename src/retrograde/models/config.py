@@ -9,6 +9,9 @@ from ..errors import CheckpointError
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
 #: How many layers the greatest Gemma 3 has.
 _LAYERS_OF_27B = 62
+#: What GPT-2's files call what others have too.
+_OF_GPT2 = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
+            "max_position_embeddings": "n_positions", "hidden_act": "activation_function"}
 #: Sizes that every model has.
 _SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 
@@ -25,6 +28,7 @@ class Config:
     is_norm_from_one   whether weights of norms are kept less one, as in files of Gemma
     query_scale        what products of queries and keys are multiplied by; None stands for one over the root of `head_dim`
     embedding_scale    what embeddings are multiplied by
+    type_count, labels   how many kinds of parts a text has, and the names of its classes, in BERT
     """
 
     architecture: str
@@ -52,6 +56,8 @@ class Config:
     query_scale: float | None = None
     embedding_scale: float = 1.0
     is_tied: bool = False
+    type_count: int = 0
+    labels: tuple = ()
     end_tokens: tuple = ()
     start_token: int | None = None
 
@@ -75,6 +81,7 @@ def from_json(facts):
     architecture = facts.get("model_type")
     if architecture not in _OF_JSON:
         raise CheckpointError(f"config.json is of a {architecture!r}, and retrograde knows {', '.join(sorted(_OF_JSON))}")
+    facts = _renamed(facts) if architecture == "gpt2" else facts
     settings = _shared(facts)
     return Config(**{**settings, **_OF_JSON[architecture](facts, settings)})
 
@@ -84,7 +91,7 @@ def _shared(facts):
     sizes = {name: _needed(facts, name) for name in _SIZES}
     heads = sizes["num_attention_heads"]
     theta, scaling = _rope(facts)
-    activation = facts.get("hidden_activation") or facts.get("hidden_act", "silu")
+    activation = facts.get("hidden_activation") or facts.get("hidden_act", "gelu" if facts["model_type"] == "bert" else "silu")
     if activation not in ACTIVATIONS:
         raise CheckpointError(f"config.json names the activation {activation!r}, and retrograde knows {', '.join(ACTIVATIONS)}")
     ends = facts.get("eos_token_id")
@@ -158,8 +165,33 @@ def _gemma3(facts, settings):
             "query_scale": float(facts.get("query_pre_attn_scalar", settings["head_dim"])) ** -0.5}
 
 
-_OF_JSON = {"llama": _llama, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gemma3_text": _gemma3}
+def _renamed(facts):
+    """The contents of GPT-2's file, with the names that others have for its sizes."""
+    found = {**facts, **{name: facts[theirs] for name, theirs in _OF_GPT2.items() if theirs in facts}}
+    found.setdefault("hidden_act", "gelu_new")
+    if "hidden_size" in found:
+        found["intermediate_size"] = facts.get("n_inner") or 4 * found["hidden_size"]
+    return found
 
+
+def _gpt2(facts, settings):  # noqa: ARG001 - each of these has both
+    refused = [name for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention") if facts.get(name)]
+    if refused:
+        raise CheckpointError(f"config.json asks for {refused[0]}, which retrograde does not have")
+    return {"norm_eps": facts.get("layer_norm_epsilon", 1e-5), "is_tied": bool(facts.get("tie_word_embeddings", True)),
+            "query_scale": None if facts.get("scale_attn_weights", True) else 1.0}
+
+
+def _bert(facts, settings):  # noqa: ARG001 - each of these has both
+    if facts.get("position_embedding_type", "absolute") != "absolute" or facts.get("is_decoder"):
+        raise CheckpointError("config.json asks for relative positions or for a decoder, which retrograde's BERT does not have")
+    names = facts.get("id2label") or {}
+    return {"norm_eps": facts.get("layer_norm_eps", 1e-12), "is_tied": bool(facts.get("tie_word_embeddings", True)),
+            "type_count": facts.get("type_vocab_size", 2), "labels": tuple([names[key] for key in sorted(names, key=int)])}
+
+
+_OF_JSON = {"llama": _llama, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gemma3_text": _gemma3, "gpt2": _gpt2,
+            "bert": _bert}
 
 def from_gguf(metadata):
     """The Config of the metadata of a GGUF file."""

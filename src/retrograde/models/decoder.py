@@ -11,18 +11,16 @@ from ..nn import functional
 from ..nn.container import ModuleList
 from ..nn.module import Module
 from ..nn.parameter import Parameter
-from ..ops._quantizing import PLAIN
-from ..ops.activation import gelu, relu, silu
-from ..ops.cached_attention import cached_attention
-from ..ops.joins import stack
-from ..ops.movements import reshape, transpose
-from ..ops.quantized import quantized_linear
-from ..ops.roots import rsqrt
-from ..tensor.tensor import Tensor
+from ..ops.elementary.arithmetic import rsqrt
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import reshape, transpose
+from ..ops.networks.activation import gelu, relu, silu
+from ..ops.networks.cached_attention import cached_attention
 from .rotary import Rotary
-from .weights import embedding, head_of, linear
+from .weights import embedding, head_of, linear, row_mean
 
-_ACTIVATIONS = {"silu": silu, "relu": relu, "gelu": gelu, "gelu_tanh": lambda x: gelu(x, approximate="tanh")}
+#: By the name of an activation in a Config what it does.
+ACTIVATIONS = {"silu": silu, "relu": relu, "gelu": gelu, "gelu_tanh": lambda x: gelu(x, approximate="tanh")}
 
 
 class Causal:
@@ -70,10 +68,7 @@ class Norm(Module):
         weight = self.weight + 1 if self.is_from_one else self.weight
         if is_recording() or x.dtype != np.float32:
             return functional.rms_norm(x, self.weight.shape, weight, self.eps)
-        # When texts are written, each row is summed up in one order, whatever rows are beside it.
-        size = x.shape[-1]
-        mean = quantized_linear(x * x, Tensor(np.full((1, size), 1 / size, np.float32)), PLAIN)
-        return x * rsqrt(mean + np.float32(self.eps)) * weight
+        return x * rsqrt(row_mean(x * x) + np.float32(self.eps)) * weight
 
 
 class Attention(Module):
@@ -114,7 +109,7 @@ class Perceptron(Module):
         self.activation = config.activation
 
     def forward(self, x):
-        return self.down_proj(_ACTIVATIONS[self.activation](self.gate_proj(x)) * self.up_proj(x))
+        return self.down_proj(ACTIVATIONS[self.activation](self.gate_proj(x)) * self.up_proj(x))
 
 
 class Layer(Module):

@@ -7,8 +7,10 @@ from pathlib import Path
 from ..errors import CheckpointError
 from ..io.bounded import opened, parsed
 from ..io.mapped import mapped_weights
+from .bert import Bert
 from .config import from_gguf, from_json
 from .decoder import Decoder
+from .gpt2 import GPT2
 from .weights import StoredWeights
 
 _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
@@ -20,13 +22,18 @@ _PARTS = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_h
           "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 _GEMMA = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
           "post_feedforward_layernorm": "post_ffw_norm"}
+#: The networks that are no Decoder, by architecture.
+_NETWORKS = {"gpt2": GPT2, "bert": Bert}
+#: Matrices that GPT-2's files have as (inputs, outputs).
+_TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
 _NAME = re.compile(r"(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)")
 
 
 def network_of_folder(folder, dtype=None):
     """The network in a folder with `config.json` and safetensors."""
     config = from_json(json_of(folder / "config.json"))
-    return _made(folder, tensors_of(folder), config, dtype)
+    tensors = tensors_of(folder)
+    return _made(folder, tensors, config, dtype, folder_name(config.architecture, tensors), _TURNED.get(config.architecture))
 
 
 def network_of_gguf(path, content, dtype=None):
@@ -36,9 +43,9 @@ def network_of_gguf(path, content, dtype=None):
     return _made(path, content.tensors, config, dtype, gguf_name(config.architecture))
 
 
-def _made(path, tensors, config, dtype, rename=lambda name: name):
-    weights = StoredWeights(path, tensors, rename, dtype)
-    network = Decoder(config, weights)
+def _made(path, tensors, config, dtype, rename, turned=None):
+    weights = StoredWeights(path, tensors, rename, dtype, turned)
+    network = _NETWORKS.get(config.architecture, Decoder)(config, weights)
     if config.is_tied and weights.has("lm_head.weight"):
         weights.take("lm_head.weight")  # a copy of the table of embeddings
     weights.check_used()
@@ -70,6 +77,24 @@ def json_of(path):
     if not isinstance(found, dict):
         raise CheckpointError(f"{path} holds no object")
     return found
+
+
+def folder_name(architecture, tensors):
+    """A function from the name of a tensor in a model to that among the `tensors` of a folder.
+
+    Files of a network without a head have names without the word before them that stands for the network, and old ones of
+    BERT have names of their own for parts of norms.
+    """
+    prefix = {"gpt2": "transformer.", "bert": "bert."}.get(architecture, "")
+    is_bare = prefix and not any([name.startswith(prefix) for name in tensors])
+
+    def rename(name):
+        name = name.removeprefix(prefix) if is_bare else name
+        if name in tensors or "LayerNorm" not in name:
+            return name
+        return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+    return rename
 
 
 def gguf_name(architecture):

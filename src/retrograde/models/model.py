@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import ArgumentError, CheckpointError
 from ..io import gguf
 from ..text.models.labels import score
+from .encoder import Encoder
 from .files import json_of, network_of_folder, network_of_gguf
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
@@ -148,6 +149,8 @@ def load(path, *, dtype=None, context=None):
     copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
     model was made for less.
 
+    A folder of BERT's is an `Encoder`, which makes vectors of texts and writes none.
+
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
     path = Path(path)
@@ -164,6 +167,8 @@ def _of_gguf(path, dtype, context):
 def _of_folder(path, dtype, context):
     network = network_of_folder(path, dtype)
     config, written = network.config, _optional(path / "generation_config.json")
+    if config.architecture == "bert":
+        return Encoder(network, tokenizer_of_file(path / "tokenizer.json", None, ()))
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
     tokenizer = tokenizer_of_file(path / "tokenizer.json", config.start_token, ends)

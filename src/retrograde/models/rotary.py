@@ -4,36 +4,50 @@ Su et al., "RoFormer: Enhanced transformer with rotary position embedding" (2021
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from ..errors import CheckpointError
-from ..ops.joins import concatenate, stack
-from ..ops.movements import expand_dims, reshape
-from ..ops.trigonometric import cos, sin
+from ..ops.elementary.trigonometric import cos, sin
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import expand_dims, reshape
 
 
 class Rotary:
     """The angles of a head of `size` numbers by base `theta`, stretched as `scaling` says, where that is not None.
 
-    `factor` multiplies cosines and sines. `factors` of a file divide the frequencies.
+    `factor` multiplies cosines and sines. `factors` of a file divide the frequencies. With the scaling "dynamic" texts that are
+    read whole are stretched as far as they are longer than `context`; those in a cache are not longer.
     """
 
     def __init__(self, size, theta, scaling=None, is_in_pairs=False, context=None, factors=None):
         self.size, self.is_in_pairs = size, is_in_pairs
         frequencies = theta ** -(np.arange(0, size, 2, dtype=np.float64) / size)
         kind = None if scaling is None else scaling.get("rope_type", scaling.get("type"))
-        if kind is not None and kind not in _SCALINGS:
-            raise CheckpointError(f"angles of positions are scaled by {kind!r}, and retrograde knows {', '.join(_SCALINGS)}")
-        self.factor = 1.0
-        if kind is not None:
+        if kind not in (None, _DYNAMIC, *_SCALINGS):
+            raise CheckpointError(f"angles of positions are scaled by {kind!r}, and retrograde knows "
+                                  f"{', '.join(sorted([_DYNAMIC, *_SCALINGS]))}")
+        self.factor, self.factors = 1.0, factors
+        self.dynamic: Any = (theta, scaling["factor"], context) if kind == _DYNAMIC and scaling is not None else None
+        if kind in _SCALINGS:
             frequencies, self.factor = _SCALINGS[kind](frequencies, scaling, theta, size, context)
         self.frequencies = (frequencies if factors is None else frequencies / factors).astype(np.float32)
 
     def angles(self, positions):
         """(cosines, sines) for `positions` (..., n), each (..., n, 1, size / 2), the axis of heads being that of 1."""
-        turned = expand_dims(expand_dims(positions.astype(np.float32), -1) * self.frequencies, -2)
+        turned = expand_dims(expand_dims(positions.astype(np.float32), -1) * self._frequencies(positions), -2)
         return (cos(turned), sin(turned)) if self.factor == 1 else (cos(turned) * self.factor, sin(turned) * self.factor)
+
+    def _frequencies(self, positions):
+        """Those of a text that is read whole, whose positions are known; longer ones have slower waves."""
+        if self.dynamic is None or not isinstance(positions, np.ndarray):
+            return self.frequencies
+        theta, factor, context = self.dynamic
+        longer = max(int(positions.max()) + 1, context) / context
+        base = theta * (factor * longer - (factor - 1)) ** (self.size / (self.size - 2))
+        frequencies = base ** -(np.arange(0, self.size, 2, dtype=np.float64) / self.size)
+        return (frequencies if self.factors is None else frequencies / self.factors).astype(np.float32)
 
     def turn(self, x, angles):
         """`x` (..., n, heads, size) turned by `angles`."""
@@ -87,4 +101,6 @@ def _yarn_factor(scaling, factor):
     return scale(whole) / scale(all_dimensions) if whole and all_dimensions else scale(1)
 
 
+#: The scaling that depends on the length of a text.
+_DYNAMIC = "dynamic"
 _SCALINGS = {"linear": _linear, "llama3": _llama3, "yarn": _yarn}

@@ -30,6 +30,10 @@ class Tokenizer:
         """The text of tokens, without those that only control the model."""
         return self.library.decode(list(tokens))
 
+    def number_of(self, name):
+        """The token that is written so; None where there is none."""
+        return self.library.numbers.get(name) if isinstance(self.library, Pieces) else self.library.token_to_id(name)
+
     def name_of(self, token):
         """How a special token is written; an empty text where there is none."""
         if token is None:

@@ -13,11 +13,13 @@ from ..nn.module import Module
 from ..nn.normalization import LayerNorm
 from ..nn.parameter import Parameter
 from ..nn.quantized import QuantizedEmbedding, QuantizedLinear
-from ..ops._quantizing import PLAIN, unpacked
-from ..ops.quantized import FEW_ROWS, quantized_linear
+from ..ops.elementary.arithmetic import rsqrt
+from ..ops.networks._quantizing import PLAIN, unpacked
+from ..ops.networks.quantized import FEW_ROWS, quantized_linear
+from ..tensor.tensor import Tensor
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
-_NEEDLESS = re.compile(r"(^|\.)rotary_emb\.inv_freq$|rope_freqs\.weight$")
+_NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.(masked_)?bias|position_ids)$|rope_freqs\.weight$")
 _HALVES = {"float16": "F16", "bfloat16": "BF16"}
 
 
@@ -27,10 +29,12 @@ class StoredWeights:
     rename  what a tensor is called in the file, of its name in a model
     dtype   of all weights, which are then copied; None leaves them as they are in the file: mapped, and those of 16 bits or
             less as quantised layers, which are not learned
+    turned  a pattern of the names of matrices that are (inputs, outputs) in the file; they are copied, and are floats
     """
 
-    def __init__(self, path, stored, rename=lambda name: name, dtype=None):
+    def __init__(self, path, stored, rename=lambda name: name, dtype=None, turned=None):
         self.path, self.stored, self.rename, self.dtype, self.used = path, stored, rename, dtype, set()
+        self.turned = turned
 
     def has(self, name):
         """Whether there is a tensor of this name."""
@@ -56,6 +60,8 @@ class StoredWeights:
 
     def matrix(self, name, shape):
         """(numbers, None) of a matrix of floats, or (blocks, format) of a quantised one."""
+        if self.turned is not None and self.turned.search(name):
+            return np.ascontiguousarray(self.array(name, shape[::-1]).T), None
         found = self.take(name, shape)
         if self.dtype is not None:
             return self.array(name, shape), None
@@ -107,6 +113,22 @@ class RowLinear(Linear):
         return found if self.bias is None else found + self.bias
 
 
+class RowNorm(LayerNorm):
+    """A LayerNorm whose rows, when nothing is learned, do not depend on the others to the last bit."""
+
+    def forward(self, x):
+        if is_recording() or x.dtype != np.float32:
+            return super().forward(x)
+        centred = x - row_mean(x)
+        return centred * rsqrt(row_mean(centred * centred) + np.float32(self.eps)) * self.weight + self.bias
+
+
+def row_mean(x):
+    """The mean of each row of `x`, (..., 1), summed up in one order, whatever rows are beside it."""
+    size = x.shape[-1]
+    return quantized_linear(x, Tensor(np.full((1, size), 1 / size, np.float32)), PLAIN)
+
+
 def linear(weights, name, inputs, outputs, bias=False):
     """The layer called `name`, of floats or quantised."""
     found, form = weights.matrix(f"{name}.weight", (outputs, inputs))
@@ -137,7 +159,7 @@ def head_of(table):
 
 def layer_norm(weights, name, size, eps):
     """The norm called `name`, with a mean that is taken away and a bias."""
-    layer = LayerNorm(size, eps)
+    layer = RowNorm(size, eps)
     layer.weight = Parameter(weights.array(f"{name}.weight", (size,)))
     layer.bias = Parameter(weights.array(f"{name}.bias", (size,)))
     return layer

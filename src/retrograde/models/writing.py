@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.mode import no_grad
 from ..errors import ArgumentError
-from ..ops.quantized import FEW_ROWS
+from ..ops.networks.quantized import FEW_ROWS
 from ..tensor.tensor import Tensor
 from ..transforms.jit import jit
 from .cache import Cache

@@ -6,14 +6,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, ShapeError
-from ..ops import reductions
-from ..ops.activation import log_softmax
-from ..ops.comparisons import clip, where
-from ..ops.gathering import take, take_along_axis
-from ..ops.joins import concatenate
-from ..ops.movements import expand_dims, squeeze
-from ..ops.searches import argmax
-from ..ops.selections import put
+from ..ops.axes import reductions
+from ..ops.axes.searches import argmax
+from ..ops.elementary.comparisons import clip, where
+from ..ops.manipulation.gathering import take, take_along_axis
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import expand_dims, squeeze
+from ..ops.manipulation.selections import put
+from ..ops.networks.activation import log_softmax
 from ..tensor.creation import zeros
 from ..tensor.tensor import Tensor
 from .container import ModuleList, Sequential

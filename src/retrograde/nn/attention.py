@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops.comparisons import where
-from ..ops.contractions import matmul
-from ..ops.joins import concatenate
-from ..ops.movements import broadcast_to, pad, permute_dims, reshape, transpose
+from ..ops.elementary.comparisons import where
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import broadcast_to, pad, permute_dims, reshape, transpose
 from ..tensor.creation import asarray, empty
 from . import functional, init
 from .checks import check_counts
@@ -82,7 +82,7 @@ class MultiheadAttention(Module):
         else:
             output, weights = functional.scaled_dot_product_attention(q, k, v, mask, rate, is_plain), None
         output = permute_dims(output, (0, 2, 1, 3) if is_single or axis == 0 else (2, 0, 1, 3))
-        output = self.out_proj(reshape(output, (*output.shape[:2], self.embed_dim)))
+        output = self.out_proj(reshape(output, (*output.shape[:2], self.num_heads * self.head_dim)))
         return (output[0], None if weights is None else weights[0]) if is_single else (output, weights)
 
     def _check(self, query, key, value):
@@ -108,7 +108,7 @@ class MultiheadAttention(Module):
         _check_mask("key_padding_mask", key_padding_mask, [(keys,), (1, keys)] if is_single else [(batch, keys)])
 
     def _projected(self, query, key, value):
-        bias, size = self.in_proj_bias, self.embed_dim
+        bias, size = self.in_proj_bias, self.num_heads * self.head_dim
         parts = [slice(i * size, (i + 1) * size) for i in range(3)]
         if self.in_proj_weight is not None and query is key and key is value:
             found = functional.linear(query, self.in_proj_weight, bias)

@@ -3,7 +3,7 @@
 from functools import wraps
 
 from ..errors import DTypeError
-from ..ops.movements import expand_dims, squeeze
+from ..ops.manipulation.movements import expand_dims, squeeze
 
 
 def batched(function, ndim):

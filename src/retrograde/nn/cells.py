@@ -3,10 +3,10 @@
 import math
 
 from ..errors import ArgumentError, ShapeError
-from ..ops.activation import relu, sigmoid
-from ..ops.contractions import matmul
-from ..ops.movements import transpose
-from ..ops.trigonometric import tanh
+from ..ops.elementary.trigonometric import tanh
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.movements import transpose
+from ..ops.networks.activation import relu, sigmoid
 from ..tensor.creation import empty, zeros
 from . import functional, init
 from .module import Module

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, OutOfRangeError, ShapeError
-from ..ops.movements import reshape
+from ..ops.manipulation.movements import reshape
 from ..shapes import one_axis
 from .module import Module
 from .parameter import Parameter

@@ -7,11 +7,11 @@ import numpy as np
 
 from ..core.explain import explaining
 from ..errors import ArgumentError, ShapeError
-from ..ops.conversions import astype
-from ..ops.gathering import take_along_axis
-from ..ops.movements import expand_dims, reshape
-from ..ops.rounding import trunc
-from ..ops.searches import argmax
+from ..ops.axes.searches import argmax
+from ..ops.elementary.conversions import astype
+from ..ops.elementary.rounding import trunc
+from ..ops.manipulation.gathering import take_along_axis
+from ..ops.manipulation.movements import expand_dims, reshape
 from ..tensor.creation import asarray
 from ..tensor.random import rand
 

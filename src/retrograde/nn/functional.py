@@ -6,26 +6,29 @@ from numpy import triu_indices
 
 from ..core.explain import explaining
 from ..errors import ArgumentError, ShapeError
-from ..ops import activation, classification, convolution, convolutions, embeddings, patches, piecewise, trigonometric
-from ..ops import borders as borders_of
-from ..ops import dropout as dropouts
-from ..ops import linear as linears
-from ..ops import normalization as norms
-from ..ops import resampling as resamplings
-from ..ops.attention import scaled_dot_product_attention
-from ..ops.comparisons import clip, where
-from ..ops.contractions import einsum
-from ..ops.conversions import astype
-from ..ops.gathering import take
-from ..ops.grids import broadcast_arrays
-from ..ops.loss import binary_cross_entropy as _cross_entropy_of_chances
-from ..ops.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
-from ..ops.loss import kl_div
-from ..ops.loss import smooth_l1_loss as _smooth_l1_loss
-from ..ops.movements import reshape
-from ..ops.pooling import adaptive_avg_pool2d, avg_pool2d
-from ..ops.reductions import norm
-from ..ops.windows import adaptive_avg_pool1d, adaptive_avg_pool3d, avg_pool1d, avg_pool3d, root
+from ..ops.axes.reductions import norm
+from ..ops.elementary import trigonometric
+from ..ops.elementary.comparisons import clip, where
+from ..ops.elementary.conversions import astype
+from ..ops.images import convolution, convolutions
+from ..ops.images import resampling as resamplings
+from ..ops.images.pooling import adaptive_avg_pool2d, avg_pool2d
+from ..ops.images.windows import adaptive_avg_pool1d, adaptive_avg_pool3d, avg_pool1d, avg_pool3d, root
+from ..ops.linalg.contractions import einsum
+from ..ops.manipulation import borders as borders_of
+from ..ops.manipulation import patches
+from ..ops.manipulation.gathering import take
+from ..ops.manipulation.grids import broadcast_arrays
+from ..ops.manipulation.movements import reshape
+from ..ops.networks import activation, classification, embeddings, piecewise
+from ..ops.networks import linear as linears
+from ..ops.networks import normalization as norms
+from ..ops.networks.attention import scaled_dot_product_attention
+from ..ops.networks.loss import binary_cross_entropy as _cross_entropy_of_chances
+from ..ops.networks.loss import binary_cross_entropy_with_logits as _cross_entropy_of_logits
+from ..ops.networks.loss import kl_div
+from ..ops.networks.loss import smooth_l1_loss as _smooth_l1_loss
+from ..ops.random import dropout as dropouts
 from ..shapes import mismatch
 from ..tensor import distributions
 from ..tensor.random import uniform

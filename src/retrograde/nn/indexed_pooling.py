@@ -8,13 +8,13 @@ import numpy as np
 from ..core.mode import no_grad, whole
 from ..dtypes import name_of
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops import pooling, windows
-from ..ops._pooling import check_ndim
-from ..ops.adaptive import AdaptiveWindows, greatest_places
-from ..ops.gathering import checked_positions, take_along_axis
-from ..ops.movements import expand_dims, moveaxis, reshape, squeeze
-from ..ops.pooling import max_pool2d_with_taps
-from ..ops.selections import put
+from ..ops.images import pooling, windows
+from ..ops.images._pooling import check_ndim
+from ..ops.images.adaptive import AdaptiveWindows, greatest_places
+from ..ops.images.pooling import max_pool2d_with_taps
+from ..ops.manipulation.gathering import checked_positions, take_along_axis
+from ..ops.manipulation.movements import expand_dims, moveaxis, reshape, squeeze
+from ..ops.manipulation.selections import put
 from ..tensor.creation import zeros
 
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from ..core.explain import explaining
 from ..errors import DTypeError, OutOfRangeError, ShapeError, TraceError
-from ..ops.comparisons import clip, maximum, where
-from ..ops.exponential import exp, log, logaddexp
-from ..ops.gathering import checked_positions, take, take_along_axis
-from ..ops.joins import concatenate, stack
-from ..ops.loss import reduced
-from ..ops.movements import broadcast_to, expand_dims, pad, reshape
+from ..ops.elementary.comparisons import clip, maximum, where
+from ..ops.elementary.exponential import exp, log, logaddexp
+from ..ops.manipulation.gathering import checked_positions, take, take_along_axis
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import broadcast_to, expand_dims, pad, reshape
+from ..ops.networks.loss import reduced
 from ..tensor.creation import arange, asarray, full
 from ..transforms.grad import stop_gradient
 from ..transforms.scan import scan

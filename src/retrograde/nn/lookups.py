@@ -4,15 +4,15 @@ import numpy as np
 
 from ..core.mode import no_grad
 from ..errors import ArgumentError, ShapeError
-from ..ops.comparisons import not_equal, where
-from ..ops.embeddings import embedding as looked_up
-from ..ops.finding import searchsorted
-from ..ops.gathering import take
-from ..ops.movements import expand_dims, reshape
-from ..ops.reductions import max as greatest
-from ..ops.reductions import norm
-from ..ops.reductions import sum as summed
-from ..ops.segments import segment_max, segment_sum
+from ..ops.axes.finding import searchsorted
+from ..ops.axes.reductions import max as greatest
+from ..ops.axes.reductions import norm
+from ..ops.axes.reductions import sum as summed
+from ..ops.elementary.comparisons import not_equal, where
+from ..ops.manipulation.gathering import take
+from ..ops.manipulation.movements import expand_dims, reshape
+from ..ops.manipulation.segments import segment_max, segment_sum
+from ..ops.networks.embeddings import embedding as looked_up
 from ..shapes import one_axis
 
 _MODES = ("sum", "mean", "max")

@@ -2,16 +2,16 @@
 
 from ..core.explain import explaining
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops.activation import log_sigmoid, relu, softplus
-from ..ops.arithmetic import sqrt
-from ..ops.classification import check_classes
-from ..ops.comparisons import clip, maximum, minimum, where
-from ..ops.gathering import take_along_axis
-from ..ops.loss import reduced
-from ..ops.movements import expand_dims, reshape
-from ..ops.products import cumprod
-from ..ops.reductions import norm
-from ..ops.searches import any as any_of
+from ..ops.axes.products import cumprod
+from ..ops.axes.reductions import norm
+from ..ops.axes.searches import any as any_of
+from ..ops.elementary.arithmetic import sqrt
+from ..ops.elementary.comparisons import clip, maximum, minimum, where
+from ..ops.manipulation.gathering import take_along_axis
+from ..ops.manipulation.movements import expand_dims, reshape
+from ..ops.networks.activation import log_sigmoid, relu, softplus
+from ..ops.networks.classification import check_classes
+from ..ops.networks.loss import reduced
 from ..tensor.creation import arange, asarray
 
 

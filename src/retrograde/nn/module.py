@@ -11,7 +11,7 @@ from ..errors import ArgumentError, DTypeError, MissingRuleError, RetrogradeErro
 from ..tensor.tensor import Tensor
 from .hooks import Hook, Hooks
 from .parameter import Buffer, Parameter, Uninitialized
-from .state import load
+from .state import load, put_together
 
 
 class Module:
@@ -204,10 +204,13 @@ class Module:
     def state_dict(self, prefix="", keep_vars=False, destination=None):
         """Name and tensor of every parameter and saved buffer, in a new dictionary or in `destination`.
 
-        The tensors share memory with the module; with `keep_vars` they are those of the module themselves.
+        The tensors share memory with the module; with `keep_vars` they are those of the module themselves. Those of which several
+        processes hold a part each are put together, for which all of these have to call this.
         """
         found = {} if destination is None else destination
         found.update({prefix + name: value if keep_vars else value.detach() for name, value in self._saved()})
+        if not keep_vars:
+            found.update({prefix + name: value for name, value in put_together(self._saved()).items()})
         return found
 
     def _saved(self):

@@ -2,7 +2,7 @@
 
 from ..core.mode import current, settled_whole
 from ..errors import ArgumentError
-from ..ops import borders, movements
+from ..ops.manipulation import borders, movements
 from .module import Module
 
 

@@ -1,9 +1,9 @@
 """Layers whose weights are quantised: small integers in blocks, each with its scale."""
 
 from ..errors import ArgumentError, ShapeError
-from ..ops._quantizing import FORMATS, packed
-from ..ops.gathering import take
-from ..ops.quantized import dequantize, quantized_linear
+from ..ops.manipulation.gathering import take
+from ..ops.networks._quantizing import FORMATS, packed
+from ..ops.networks.quantized import dequantize, quantized_linear
 from ..tensor.creation import asarray
 from .linear import Linear
 from .module import Module

@@ -5,13 +5,13 @@ from functools import partial
 from ..core.mode import is_tracing
 from ..dtypes import common_dtype, is_float
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops.comparisons import where
-from ..ops.conversions import astype
-from ..ops.gathering import take
-from ..ops.joins import concatenate, stack
-from ..ops.movements import expand_dims, flip, squeeze, transpose
-from ..ops.recurrent import lstm_layer
-from ..ops.selections import getitem
+from ..ops.elementary.comparisons import where
+from ..ops.elementary.conversions import astype
+from ..ops.manipulation.gathering import take
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import expand_dims, flip, squeeze, transpose
+from ..ops.manipulation.selections import getitem
+from ..ops.networks.recurrent import lstm_layer
 from ..tensor.creation import empty, zeros
 from ..tensor.tensor import Tensor
 from ..transforms.scan import scan

@@ -1,10 +1,10 @@
 """Images in other sizes, as windows, and with space in place of channels."""
 
 from ..errors import ArgumentError, ShapeError
-from ..ops.movements import permute_dims, reshape
-from ..ops.patches import columns_to_image as fold
-from ..ops.patches import image_to_columns as unfold
-from ..ops.resampling import interpolate
+from ..ops.images.resampling import interpolate
+from ..ops.manipulation.movements import permute_dims, reshape
+from ..ops.manipulation.patches import columns_to_image as fold
+from ..ops.manipulation.patches import image_to_columns as unfold
 from .module import Module
 
 

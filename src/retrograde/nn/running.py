@@ -4,8 +4,8 @@ from math import prod
 
 from ..core.mode import is_repeating, no_grad
 from ..errors import ArgumentError, ShapeError
-from ..ops.movements import reshape
-from ..ops.normalization import check_channels, check_floats, fixed_norm, moments, standardize_channels
+from ..ops.manipulation.movements import reshape
+from ..ops.networks.normalization import check_channels, check_floats, fixed_norm, moments, standardize_channels
 from ..tensor.creation import ones, zeros
 from .spelling import spelled
 

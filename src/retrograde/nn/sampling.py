@@ -5,15 +5,15 @@ from typing import Any
 
 from ..core.mode import whole
 from ..errors import ArgumentError, ShapeError
-from ..ops.activation import hardtanh
-from ..ops.arithmetic import abs as magnitude
-from ..ops.comparisons import where
-from ..ops.contractions import matmul
-from ..ops.gathering import take_along_axis
-from ..ops.joins import stack
-from ..ops.movements import broadcast_to, reshape
-from ..ops.resampling import cubic_weights
-from ..ops.rounding import floor, round
+from ..ops.elementary.arithmetic import abs as magnitude
+from ..ops.elementary.comparisons import where
+from ..ops.elementary.rounding import floor, round
+from ..ops.images.resampling import cubic_weights
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.gathering import take_along_axis
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import broadcast_to, reshape
+from ..ops.networks.activation import hardtanh
 from ..shapes import sizes
 from ..tensor.creation import arange, ones
 

@@ -29,9 +29,9 @@ def load(owner, targets, state, strict, assign=False):
     missing = [name for name, target in targets.items() if id(target) not in arrived]
     unexpected = [name for name in given if name not in targets]
     faults = [
-        f"{name} has shape {given[name].shape} and the model needs {target.shape}"
+        f"{name} has shape {given[name].shape} and the model needs {whole_shape(target)}"
         for name, target in targets.items()
-        if name in given and not isinstance(target, Uninitialized) and given[name].shape != target.shape
+        if name in given and not isinstance(target, Uninitialized) and given[name].shape != whole_shape(target)
     ]
     if strict:
         faults += [f"no tensor for {name}" for name in missing] + [f"no place for {name}" for name in unexpected]
@@ -42,11 +42,31 @@ def load(owner, targets, state, strict, assign=False):
             if name in given:
                 if isinstance(target, Uninitialized):
                     target.materialize(given[name].shape)
+                share, value = share_of(target), given[name]
+                value = value if share is None else asarray(share.of(value.numpy()))
                 if assign:
-                    target.data = given[name].raw
+                    target.data = value.raw
                     continue
-                target[...] = given[name].to(target.device).astype(target.dtype)
+                target[...] = value.to(target.device).astype(target.dtype)
     return IncompatibleKeys(missing, unexpected)
+
+
+def share_of(tensor):
+    """What is known of a tensor of which this process holds a part (`distributed.Share`); None of one that it holds whole."""
+    return getattr(tensor, "share", None)
+
+
+def whole_shape(tensor):
+    """The shape of a tensor; of one of which this process holds a part, that of the whole."""
+    share = share_of(tensor)
+    return tuple(tensor.shape) if share is None else share.shape
+
+
+def put_together(pairs):
+    """{name: tensor} of those among (name, tensor) of which several processes hold a part each, whole."""
+    shares = [(name, tensor, share) for name, tensor in pairs if (share := share_of(tensor)) is not None]
+    parts = {name: (share, tensor.detach().numpy()) for name, tensor, share in shares}
+    return shares[0][2].wholes(parts, "the parts of a model") if shares else {}
 
 
 def _hint(targets, given):

@@ -1,11 +1,11 @@
 """Losses of differences whose elements may be weighted, with the arguments of `torch.nn.functional`."""
 
 from ..errors import ShapeError
-from ..ops.loss import huber_loss as huber
-from ..ops.loss import l1_loss as l1
-from ..ops.loss import mse_loss as mse
-from ..ops.loss import reduced
-from ..ops.reductions import sum
+from ..ops.axes.reductions import sum
+from ..ops.networks.loss import huber_loss as huber
+from ..ops.networks.loss import l1_loss as l1
+from ..ops.networks.loss import mse_loss as mse
+from ..ops.networks.loss import reduced
 
 
 def mse_loss(input, target, /, reduction="mean", weight=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..ops.joins import concatenate
+from ..ops.manipulation.joins import concatenate
 from ..tensor.counterparts.operands import holds_value, stacked
 
 

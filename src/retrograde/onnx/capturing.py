@@ -12,7 +12,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import ArgumentError, UnsupportedOnnxError
 from ..ops._arrays import arrays
-from ..ops.random import State, unnoted
+from ..ops.random.draws import State, unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..transforms.loop_tracing import traced_scan

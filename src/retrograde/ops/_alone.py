@@ -16,6 +16,10 @@ class Alone:
     def __repr__(self):
         return "the only process"
 
+    def divided(self, color):
+        """The group of those processes r of this group that have the same number `color(r)` as this one; all call it."""
+        return self
+
     def sum(self, x, order, name):
         """The sum of the arrays `x` of all processes, each of the same shape and dtype.
 

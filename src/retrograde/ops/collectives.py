@@ -98,6 +98,56 @@ def passed(x, /, to, source, group, name="send_recv"):
 passed.defvjp(lambda g, to, source, group, name: passed(g, source, to, group, f"{name}, on the way back"))
 
 
+# Of values that are alike: all processes of a group compute one loss, and the cotangent of what all hold alike is that of one of
+# them, the same at all. So these are other transposes than those above, which differentiate the sum of what all compute.
+@collective(result_shape=lambda x, *_: shape_of(x), samples=(call((2, 3), ALONE), call((), ALONE)))
+def sum_of_shares(x, /, group, order="ranks", name="the sum of parts"):
+    r"""The sum of what the processes of a group have each, as a value that all hold alike.
+
+    $z = \sum_j x_j \;\Rightarrow\; \bar x_i = \bar z$
+    """
+    return group.sum(np.asarray(x), order, name)
+
+
+sum_of_shares.defvjp(lambda g, group, order, name: taken_apart(g, group, order, f"{name}, on the way back"))
+
+
+@composite(is_public=False, samples=(call((2, 3), ALONE), call((), ALONE)))
+def taken_apart(x, /, group, order="ranks", name="the gradient of parts"):
+    r"""A value that all processes of a group hold alike, of which each computes something else: its own part of a layer.
+
+    $z_i = x \;\Rightarrow\; \bar x = \sum_j \bar z_j$
+    """
+    return x
+
+
+taken_apart.defvjp(lambda g, group, order, name: sum_of_shares(g, group, order, name))
+
+
+@collective(result_shape=lambda x, group, *_: (group.size, *shape_of(x)), samples=(call((2, 3), ALONE), call((), ALONE)))
+def stack_of_shares(x, /, group, name="the parts of all"):
+    r"""The `x` of all processes of a group along a new first axis, as a value that all hold alike.
+
+    $z[j] = x_j \;\Rightarrow\; \bar x_i = \bar z[i]$
+    """
+    return group.stack(np.asarray(x), name)
+
+
+stack_of_shares.defvjp(lambda g, group, name: own_share(g, group, name))
+
+
+@composite(is_public=False, samples=(call((1, 3), ALONE), call((1,), ALONE)))
+def own_share(x, /, group, name="the parts of all"):
+    r"""Of a value that all processes of a group hold alike, the part of this one along the first axis.
+
+    $z_i = x[i] \;\Rightarrow\; \bar x[j] = \bar z_j$
+    """
+    return x[group.rank]
+
+
+own_share.defvjp(lambda g, group, name: stack_of_shares(g, group, f"{name}, on the way back"))
+
+
 @collective(is_variadic=True, is_multiple=True, result_shape=lambda xs, *_: [shape_of(x) for x in xs],
             result_dtype=lambda xs, *_: _dtype_of_all(xs), samples=(call([(2, 3), (3,)], ALONE), call([()], ALONE)))
 def mean_of_each(xs, /, group, order="ranks", name="all_reduce"):

@@ -11,11 +11,10 @@ from ..dtypes import is_float
 from ..errors import ShapeError
 from ._families import composite, elementwise
 from ._samples import call, complex_uniform, of, uniform
-from .arithmetic import mirrored
-from .joins import stack
-from .movements import transpose
-from .special import atan2
-from .trigonometric import cos, sin
+from .elementary.arithmetic import mirrored
+from .elementary.trigonometric import atan2, cos, sin
+from .manipulation.joins import stack
+from .manipulation.movements import transpose
 
 _IS_COMPLEX = {"dtypes": "of complex numbers it is real, of real ones complex"}
 

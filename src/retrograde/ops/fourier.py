@@ -12,8 +12,8 @@ from ..shapes import axis_tuple, one_axis
 from ._families import transform
 from ._samples import call, complex_uniform, of
 from .complexes import conj, real
-from .movements import pad, shrink
-from .repetition import roll
+from .manipulation.movements import pad, shrink
+from .manipulation.repetition import roll
 
 _COMPLEX = {"dtypes": "the result of real numbers is complex, or the other way round"}
 _FIELD = of((2, 3, 4), complex_uniform())

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ..errors import ArgumentError
-from ..ops.arithmetic import sqrt
-from ..ops.comparisons import maximum, minimum
-from ..ops.contractions import matmul
-from ..ops.reductions import sum as summed
+from ..ops.axes.reductions import sum as summed
+from ..ops.elementary.arithmetic import sqrt
+from ..ops.elementary.comparisons import maximum, minimum
+from ..ops.linalg.contractions import matmul
 from .optimizer import Optimizer, is_number, prepared
 
 

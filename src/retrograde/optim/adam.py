@@ -1,8 +1,8 @@
 """Adam, and Adam with decoupled weight decay."""
 
 from ..errors import ArgumentError
-from ..ops.arithmetic import sqrt
-from ..ops.comparisons import maximum
+from ..ops.elementary.arithmetic import sqrt
+from ..ops.elementary.comparisons import maximum
 from .optimizer import Optimizer, is_number, prepared
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..ops.arithmetic import abs as magnitude
-from ..ops.arithmetic import sqrt
-from ..ops.comparisons import maximum, where
+from ..ops.elementary.arithmetic import abs as magnitude
+from ..ops.elementary.arithmetic import sqrt
+from ..ops.elementary.comparisons import maximum, where
 from ..tensor.tensor import Tensor
 from .adam import Adam
 from .optimizer import Optimizer, is_number, prepared

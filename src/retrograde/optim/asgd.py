@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..core.value import Value
-from ..ops.comparisons import maximum, where
+from ..ops.elementary.comparisons import maximum, where
 from ..tensor.tensor import Tensor
 from .optimizer import Optimizer, prepared
 

@@ -3,11 +3,11 @@
 from math import sqrt
 
 from ..errors import ArgumentError, ShapeError
-from ..ops.arithmetic import sqrt as root
-from ..ops.comparisons import maximum
-from ..ops.contractions import matmul
-from ..ops.movements import transpose
-from ..ops.reductions import sum as summed
+from ..ops.axes.reductions import sum as summed
+from ..ops.elementary.arithmetic import sqrt as root
+from ..ops.elementary.comparisons import maximum
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.movements import transpose
 from .optimizer import Optimizer
 
 #: How the learning rate is fitted to a matrix of so many rows and columns.

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -87,8 +88,9 @@ class Optimizer:
                                     "module.parameters() does")
             known.add(id(parameter))
             # Of a model that several processes train, each of which keeps a part of the state.
-            if (sharing := getattr(parameter, "sharing", None)) is not None:
-                sharing.join(self)
+            for kept in (getattr(parameter, "sharing", None), getattr(parameter, "share", None)):
+                if kept is not None:
+                    kept.join(self)
         group = {name: value for name, value in group.items() if name not in _IMPLEMENTATIONS}
         unknown = group.keys() - self.defaults.keys() - {"params", *self.always}
         if unknown:
@@ -190,6 +192,10 @@ class Optimizer:
                 self._step(group)
         return loss
 
+    #: What makes the state of whole parameters, `saved(optimizer, state)`, where several processes keep a part each, and takes it
+    #: apart, `loaded(optimizer, state)`; None if this process keeps all.
+    keeper: Any = None
+
     #: The names of the tensors of a parameter's shape in its state; `kept_in(group)` may choose among them.
     kept: tuple = ()
     #: Whether the state counts the steps, as PyTorch has it: in a number called "step".
@@ -276,10 +282,12 @@ class Optimizer:
             for parameter in group["params"]:
                 numbers[parameter] = len(numbers)
             groups.append({**group, "params": [numbers[p] for p in group["params"]]})
-        return {"state": {numbers[p]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+        found = {"state": {numbers[p]: dict(s) for p, s in self.state.items()}, "param_groups": groups}
+        return found if self.keeper is None else self.keeper.saved(self, found)
 
     def load_state_dict(self, state_dict):
         """Take over a state that `state_dict` gave, of an optimizer with groups of the same sizes."""
+        state_dict = state_dict if self.keeper is None else self.keeper.loaded(self, state_dict)
         groups = state_dict["param_groups"]
         sizes, expected = ([len(g["params"]) for g in gs] for gs in (groups, self.param_groups))
         if sizes != expected:

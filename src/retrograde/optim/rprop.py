@@ -1,8 +1,8 @@
 """Resilient propagation: steps whose length depends on the signs of gradients alone."""
 
 from ..errors import ArgumentError
-from ..ops.arithmetic import sign
-from ..ops.comparisons import clip, where
+from ..ops.elementary.arithmetic import sign
+from ..ops.elementary.comparisons import clip, where
 from .optimizer import Optimizer, is_number
 
 

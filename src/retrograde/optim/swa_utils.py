@@ -11,7 +11,7 @@ from ..dtypes import is_float
 from ..errors import ArgumentError
 from ..nn.module import Module
 from ..nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d
-from ..ops.comparisons import where
+from ..ops.elementary.comparisons import where
 from ..tensor.creation import asarray
 from .schedule import Schedule, of_each_group, rates_of
 

@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.mode import no_grad
 from ..errors import CheckpointError
 from ..nn.module import Module
 from ..nn.parameter import Uninitialized
-from ..ops.random import Generator
+from ..nn.state import whole_shape
+from ..ops.random.draws import Generator
 from ..optim.optimizer import Optimizer
 from ..optim.schedule import Schedule
 
@@ -52,7 +54,7 @@ def _check_module(target, saved, name, _names):
     faults = [f"no tensor for {n}" for n in own if n not in given] + [f"no place for {n}" for n in given if n not in own]
     for n, tensor in own.items():
         if n in given and not isinstance(tensor, Uninitialized):
-            expected, found = [f"{t.dtype} of shape {t.shape}" for t in (tensor, given[n])]
+            expected, found = [f"{t.dtype} of shape {whole_shape(t)}" for t in (tensor, given[n])]
             faults += [f"{n} is {found} and the model needs {expected}"] if found != expected else []
     if faults:
         raise CheckpointError(f"{name} was saved of another model: {'; '.join(faults[:8])}"
@@ -60,10 +62,16 @@ def _check_module(target, saved, name, _names):
 
 
 def _restore_module(target, saved):
-    before = {name: tensor.detach().clone() for name, tensor in target.state_dict(keep_vars=True).items()
-              if not isinstance(tensor, Uninitialized)}
+    before = [(tensor, tensor.detach().clone()) for tensor in target.state_dict(keep_vars=True).values()
+              if not isinstance(tensor, Uninitialized)]
     target.load_state_dict(saved.state)
-    return lambda: target.load_state_dict(before, strict=False)
+
+    def undo():
+        with no_grad():
+            for tensor, old in before:
+                tensor[...] = old
+
+    return undo
 
 
 # Optimizers.
@@ -71,7 +79,7 @@ def _optimizer_facts(optimizer, names):
     """What must be the same for a state to mean the same. The name of a parameter is None if it is in no module of the run."""
     groups = [group["params"] for group in optimizer.param_groups]
     return {"class": type(optimizer).__name__, "parameters": [
-        [[names.get(id(p)), p.dtype.name, list(p.shape)] for p in group] for group in groups]}
+        [[names.get(id(p)), p.dtype.name, list(whole_shape(p))] for p in group] for group in groups]}
 
 
 def _check_optimizer(target, saved, name, names):

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.mode import no_grad
 from ..errors import CheckpointError, RetrogradeError
 from ..nn.module import Module
-from ..ops.random import default_generator
+from ..ops.random.draws import default_generator
 from ..tensor.tensor import Tensor
 from .kinds import KINDS, kind_of
 from .values import Saved, encode

@@ -3,8 +3,8 @@
 from ..extend import defvjp, primitive
 from ..extras import optional
 from ..numpy._differentiable import chosen_ufunc, either, namespace, refusing
-from ..ops.exponential import exp
-from ..ops.movements import unbroadcast
+from ..ops.elementary.exponential import exp
+from ..ops.manipulation.movements import unbroadcast
 from ._gammas import OPS
 
 _special = optional("scipy.special", "scipy")

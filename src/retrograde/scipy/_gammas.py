@@ -4,8 +4,8 @@ import math
 
 from ..core.op import Op, publish
 from ..extras import optional
-from ..ops import gamma
 from ..ops._arrays import arrays
+from ..ops.special import log_gamma
 
 special = optional("scipy.special", "scipy")
 
@@ -34,7 +34,7 @@ def _with_numbers_of(kernel, ours, rule):
 
 #: By SciPy's names.
 OPS = {
-    "gammaln": _with_numbers_of(gammaln, gamma.lgamma, lambda g, x: g * OPS["psi"](x)),
-    "psi": _with_numbers_of(psi, gamma.digamma, lambda g, x: g * OPS["polygamma"](x, 1)),
-    "polygamma": _with_numbers_of(polygamma, gamma.polygamma, lambda g, x, n: g * OPS["polygamma"](x, n + 1)),
+    "gammaln": _with_numbers_of(gammaln, log_gamma.lgamma, lambda g, x: g * OPS["psi"](x)),
+    "psi": _with_numbers_of(psi, log_gamma.digamma, lambda g, x: g * OPS["polygamma"](x, 1)),
+    "polygamma": _with_numbers_of(polygamma, log_gamma.polygamma, lambda g, x, n: g * OPS["polygamma"](x, n + 1)),
 }

@@ -10,7 +10,7 @@ from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, RetrogradeError, TraceError
 from ..misc.flatten import flatten
-from ..ops.movements import reshape
+from ..ops.manipulation.movements import reshape
 from ..transforms.jit import jit
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from ..core.value import Value
 from ..errors import GraphError, LinAlgError
 from ..extend import defvjp_argnums, primitive
-from ..ops.arithmetic import negative
-from ..ops.inverses import solve
-from ..ops.movements import matrix_transpose
+from ..ops.elementary.arithmetic import negative
+from ..ops.linalg.inverses import solve
+from ..ops.manipulation.movements import matrix_transpose
 from ..transforms.grad import jacobian, vjp
 
 #: How far a solver's answer may be from the solution, by the greatest number in it: beyond, it may be that of another one.

@@ -8,8 +8,8 @@ from ..core.value import Value
 from ..errors import ArgumentError, GraphError
 from ..extras import optional
 from ..misc.flatten import flatten
-from ..ops.joins import concatenate
-from ..ops.movements import matrix_transpose, reshape
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import matrix_transpose, reshape
 from ..tensor.creation import asarray
 from ..transforms.grad import jacobian
 from ._given import Attempted, Given, array, check_outside, inputs, unlinked, vector

@@ -4,19 +4,19 @@ import numpy as np
 
 from ..errors import ArgumentError, DTypeError
 from ..numpy._differentiable import either, refusing
-from ..ops import inverses, sylvester
-from ..ops._linalg import check_square
-from ..ops.arithmetic import abs
-from ..ops.comparisons import isfinite, where
+from ..ops.axes.reductions import max
 from ..ops.complexes import adjoint, conj
-from ..ops.eigen import matrix_exp
-from ..ops.exponential import exp2, log2
-from ..ops.joins import concatenate
-from ..ops.matrices import tril, triu
-from ..ops.movements import matrix_transpose, squeeze
-from ..ops.reductions import max
-from ..ops.rounding import floor
-from ..ops.triangular import solve_triangular as _triangular
+from ..ops.elementary.arithmetic import abs
+from ..ops.elementary.comparisons import isfinite, where
+from ..ops.elementary.exponential import exp2, log2
+from ..ops.elementary.rounding import floor
+from ..ops.linalg import inverses, sylvester
+from ..ops.linalg._linalg import check_square
+from ..ops.linalg.eigen import matrix_exp
+from ..ops.linalg.matrices import tril, triu
+from ..ops.linalg.triangular import solve_triangular as _triangular
+from ..ops.manipulation.joins import concatenate
+from ..ops.manipulation.movements import matrix_transpose, squeeze
 from ..tensor.counterparts.operands import refuse, stacked
 from ..tensor.counterparts.submodules import LINALG
 from ..transforms.grad import stop_gradient

@@ -6,12 +6,14 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..numpy._differentiable import chosen_ufunc, either, refusing
-from ..ops import activation, gamma, gammas, reductions
-from ..ops.comparisons import isfinite, maximum, where
-from ..ops.exponential import exp, log, log1p
-from ..ops.movements import squeeze
-from ..ops.rounding import round
-from ..ops.special import sinc
+from ..ops.axes import reductions
+from ..ops.elementary.comparisons import isfinite, maximum, where
+from ..ops.elementary.exponential import exp, log, log1p
+from ..ops.elementary.rounding import round
+from ..ops.elementary.trigonometric import sinc
+from ..ops.manipulation.movements import squeeze
+from ..ops.networks import activation
+from ..ops.special import gamma, log_gamma
 from ..tensor.counterparts.operands import constant, stacked
 from ..transforms.grad import stop_gradient
 from ._gammas import OPS
@@ -31,7 +33,7 @@ def _multigammaln(a, d):
     dimension = constant(d, "the dimension of multigammaln")
     if np.ndim(dimension) or dimension != np.floor(dimension):
         raise ArgumentError(f"multigammaln needs a whole number as its dimension, got {dimension}")
-    return gamma.multigammaln(a, int(dimension))
+    return log_gamma.multigammaln(a, int(dimension))
 
 
 def _logsumexp(a, axis=None, b=None, keepdims=False, return_sign=False):
@@ -53,7 +55,7 @@ def _comb(N, k, *, exact=False, repetition=False):
     is_inside = (N >= 0) & (k >= 0) & (k <= N)
     count, chosen = where(is_inside, N, 1.0), where(is_inside, k, 0.0)
     # Three logarithms of factorials would cancel where N is great.
-    found = exp(-log1p(count) - gamma.betaln(count - chosen + 1, chosen + 1))
+    found = exp(-log1p(count) - log_gamma.betaln(count - chosen + 1, chosen + 1))
     is_whole = (round(count) == count) & (round(chosen) == chosen) & (found < _WHOLE)
     return where(is_inside, where(is_whole, round(found) + (found - stop_gradient(found)), found), 0.0)
 
@@ -63,7 +65,7 @@ def _factorial(n, exact=False, extend="zero"):
         raise ArgumentError("factorial of tensors does not take exact=True")
     if extend != "zero":
         raise ArgumentError(f"factorial of tensors does not take extend={extend!r}; use gamma(n + 1)")
-    return where(n < 0, 0.0, gammas.gamma(maximum(n, 0.0) + 1.0))
+    return where(n < 0, 0.0, gamma.gamma(maximum(n, 0.0) + 1.0))
 
 
 def _over(function):

@@ -6,10 +6,10 @@ from ..core.value import Value
 from ..errors import GraphError
 from ..extend import defvjp_argnums, primitive
 from ..misc.flatten import flatten
-from ..ops.contractions import matmul
-from ..ops.joins import concatenate, stack
-from ..ops.movements import reshape
-from ..ops.reductions import sum
+from ..ops.axes.reductions import sum
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import reshape
 from ..transforms.grad import jacobian, vjp
 
 #: How many times larger than at any time asked for a state may be on the way back.

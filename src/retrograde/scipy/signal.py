@@ -3,11 +3,11 @@
 from math import prod
 
 from ..errors import ArgumentError, ShapeError
-from ..ops.contractions import matmul
-from ..ops.convolution import conv1d, conv2d
-from ..ops.convolutions import conv3d
-from ..ops.movements import flip, matrix_transpose, permute_dims, reshape
-from ..ops.selections import getitem
+from ..ops.images.convolution import conv1d, conv2d
+from ..ops.images.convolutions import conv3d
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.movements import flip, matrix_transpose, permute_dims, reshape
+from ..ops.manipulation.selections import getitem
 from ..shapes import axis_tuple
 from ..tensor.counterparts.operands import stacked
 

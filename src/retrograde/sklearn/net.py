@@ -10,8 +10,8 @@ from ..data.loader import Loader
 from ..data.orders import key_of
 from ..errors import ArgumentError, ShapeError
 from ..extras import optional
-from ..ops.random import Generator, drawing_from
-from ..ops.reductions import mean
+from ..ops.axes.reductions import mean
+from ..ops.random.draws import Generator, drawing_from
 from ..tensor.creation import asarray
 from ..train.callbacks import EarlyStopping
 from ..train.steps import called

@@ -2,7 +2,7 @@
 
 from ..errors import ShapeError
 from ..extras import optional
-from ..ops.movements import reshape
+from ..ops.manipulation.movements import reshape
 from .making import REGRESSION_LOSSES
 from .net import Net
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.value import Value
 from ..ops._arrays import arrays
-from ..ops.movements import reshape
+from ..ops.manipulation.movements import reshape
 
 #: The most elements that are taken one by one: 20,000 take a second, there and back.
 MANY = 20_000

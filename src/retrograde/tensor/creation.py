@@ -9,7 +9,7 @@ from ..core.mode import current, is_lazy, is_recording, is_tracing
 from ..dtypes import as_dtype, complex64, complex128, default_float, native, promoted
 from ..errors import DTypeError, ShapeError
 from ..ops._arrays import arrays
-from ..ops.movements import broadcast_to
+from ..ops.manipulation.movements import broadcast_to
 from ..shapes import sizes as sizes_of
 from .leaving import check_copied, is_differentiated
 from .tensor import Tensor

@@ -14,20 +14,20 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
-from ..ops import arithmetic, reductions
-from ..ops._marsaglia import words_of_gamma
-from ..ops.activation import softmax
-from ..ops.arithmetic import sign, sqrt
-from ..ops.comparisons import equal, maximum, where
-from ..ops.conversions import astype
-from ..ops.exponential import exp, log, log1p
-from ..ops.gathering import take
-from ..ops.incomplete import random_gamma
-from ..ops.movements import broadcast_to, reshape
-from ..ops.random import default_generator, random_normal, random_uniform
-from ..ops.searches import argmax
-from ..ops.sorting import argsort
-from ..ops.trigonometric import tan
+from ..ops.axes import reductions
+from ..ops.axes.searches import argmax
+from ..ops.axes.sorting import argsort
+from ..ops.elementary import arithmetic
+from ..ops.elementary.arithmetic import sign, sqrt
+from ..ops.elementary.comparisons import equal, maximum, where
+from ..ops.elementary.conversions import astype
+from ..ops.elementary.exponential import exp, log, log1p
+from ..ops.elementary.trigonometric import tan
+from ..ops.manipulation.gathering import take
+from ..ops.manipulation.movements import broadcast_to, reshape
+from ..ops.networks.activation import softmax
+from ..ops.random.draws import default_generator, random_normal, random_uniform
+from ..ops.random.gammas import random_gamma, words_of_gamma
 from ..shapes import sizes
 from .creation import asarray
 from .random import _floats, _placed, check_parameter, float_type, permutation, randint, shape_of_draw

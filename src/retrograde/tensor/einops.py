@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from ..ops import contractions, joins, movements, products, reductions, repetition, searches
+from ..ops.axes import products, reductions, searches
+from ..ops.linalg import contractions
+from ..ops.manipulation import joins, movements, repetition
 from .creation import arange, tensor
 from .tensor import Tensor
 

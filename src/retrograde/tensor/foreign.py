@@ -10,9 +10,9 @@ from ..core.mode import is_tracing
 from ..core.value import Value
 from ..errors import DTypeError
 from ..ops._arrays import arrays
-from ..ops.gathering import take
-from ..ops.movements import matrix_transpose, reshape
-from ..ops.segments import segment_sum
+from ..ops.manipulation.gathering import take
+from ..ops.manipulation.movements import matrix_transpose, reshape
+from ..ops.manipulation.segments import segment_sum
 from .boxes import gathered, holds_values
 
 

@@ -13,9 +13,9 @@ from ..core.explain import explained
 from ..core.mode import changed, current, is_recording, is_tracing
 from ..core.value import Value
 from ..errors import DTypeError, InplaceError, OutOfRangeError, ShapeError
-from ..ops.comparisons import where
-from ..ops.movements import broadcast_to
-from ..ops.selections import fitting, put, set_at
+from ..ops.elementary.comparisons import where
+from ..ops.manipulation.movements import broadcast_to
+from ..ops.manipulation.selections import fitting, put, set_at
 
 
 def assigning(function, name=None):

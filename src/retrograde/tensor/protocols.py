@@ -9,8 +9,9 @@ from ..core import registry, writes
 from ..core.mode import is_lazy
 from ..core.value import Value
 from ..errors import DTypeError, RegistryError, TraceError
-from ..ops import comparisons, movements
 from ..ops._arrays import arrays
+from ..ops.elementary import comparisons
+from ..ops.manipulation import movements
 
 # Where NumPy's or SciPy's name differs from ours.
 _UFUNCS = {

@@ -10,9 +10,9 @@ from ..core.dispatch import plain
 from ..core.value import Value
 from ..dtypes import as_dtype, default_float, is_float
 from ..errors import ArgumentError, ShapeError
-from ..ops.conversions import astype
-from ..ops.gathering import take
-from ..ops.random import (
+from ..ops.elementary.conversions import astype
+from ..ops.manipulation.gathering import take
+from ..ops.random.draws import (
     default_generator,
     random_integers,
     random_normal,

@@ -14,8 +14,8 @@ from ..core.symbol import Symbol
 from ..core.value import Value
 from ..errors import InplaceError
 from ..ops._arrays import arrays
-from ..ops.movements import flip, moveaxis, permute_dims, reshape, transpose
-from ..ops.selections import set_at
+from ..ops.manipulation.movements import flip, moveaxis, permute_dims, reshape, transpose
+from ..ops.manipulation.selections import set_at
 from .tensor import Tensor
 
 _data, _record = Value.__dict__["raw"], Value.__dict__["record"]

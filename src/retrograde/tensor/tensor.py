@@ -9,39 +9,14 @@ from ..core.gradient import backward
 from ..core.mode import current
 from ..core.value import Record, Value
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError, TraceError
-from ..ops import (
-    activation,
-    arithmetic,
-    bits,
-    borders,
-    comparisons,
-    complexes,
-    contractions,
-    conversions,
-    exponential,
-    finding,
-    gamma,
-    gathering,
-    grids,
-    hyperbolic,
-    matrices,
-    movements,
-    normal,
-    products,
-    rankings,
-    reductions,
-    repetition,
-    rounding,
-    running,
-    scattering,
-    searches,
-    selections,
-    sorting,
-    special,
-    spreads,
-    trigonometric,
-)
+from ..ops import complexes
 from ..ops._arrays import arrays
+from ..ops.axes import finding, products, rankings, reductions, running, searches, sorting, spreads
+from ..ops.elementary import arithmetic, bits, comparisons, conversions, exponential, hyperbolic, rounding, trigonometric
+from ..ops.linalg import contractions, matrices
+from ..ops.manipulation import borders, gathering, grids, movements, repetition, scattering, selections
+from ..ops.networks import activation
+from ..ops.special import error_function, log_gamma, normal
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent, array_of, number_of_elements
 from .held import held
@@ -303,7 +278,7 @@ class Tensor(Value):
     log, log2, log10, log1p = exponential.log, exponential.log2, exponential.log10, exponential.log1p
     sin, cos, tan, tanh = trigonometric.sin, trigonometric.cos, trigonometric.tan, trigonometric.tanh
     asin, acos, atan = trigonometric.asin, trigonometric.acos, trigonometric.atan
-    sinh, cosh, erf, erfc = hyperbolic.sinh, hyperbolic.cosh, special.erf, special.erfc
+    sinh, cosh, erf, erfc = hyperbolic.sinh, hyperbolic.cosh, error_function.erf, error_function.erfc
     asinh, acosh, atanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
     floor, ceil, trunc, round = rounding.floor, rounding.ceil, rounding.trunc, rounding.round
     relu, sigmoid = activation.relu, activation.sigmoid
@@ -323,10 +298,10 @@ class Tensor(Value):
     repeat, tile, roll, split = repetition.repeat, repetition.tile, repetition.roll, repetition.split
     median, quantile, topk, diff = rankings.median, rankings.quantile, rankings.topk, running.diff
     gather, scatter, masked_fill = scattering.gather, scattering.scatter, grids.masked_fill
-    lgamma, digamma, erfinv, angle = gamma.lgamma, gamma.digamma, normal.erfinv, complexes.angle
+    lgamma, digamma, erfinv, angle = log_gamma.lgamma, log_gamma.digamma, normal.erfinv, complexes.angle
     nonzero, unbind = finding.nonzero, grids.unstack
     # NumPy's functions call these on the elements of an array of objects.
-    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, special.atan2
+    arcsin, arccos, arctan, arctan2 = trigonometric.asin, trigonometric.acos, trigonometric.atan, trigonometric.atan2
     arcsinh, arccosh, arctanh = hyperbolic.asinh, hyperbolic.acosh, hyperbolic.atanh
     conjugate, rint, fabs = complexes.conj, rounding.round, arithmetic.abs
     argmax, argmin, all, any = searches.argmax, searches.argmin, searches.all, searches.any

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..ops.conversions import astype
+from ..ops.elementary.conversions import astype
 from . import kinds
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..core.value import Value
-from ..ops import finding, incomplete, movements
-from ..ops.comparisons import where
+from ..ops.axes import finding
+from ..ops.elementary.comparisons import where
+from ..ops.manipulation import movements
+from ..ops.special import incomplete
 from . import kinds, linalg, shapes
 from .differing import axes
 from .kinds import operand

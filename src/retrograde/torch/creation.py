@@ -7,7 +7,8 @@ import numpy as np
 from ..core.value import Value, of_kind
 from ..dtypes import as_dtype, complex64, int64
 from ..errors import ArgumentError, DTypeError
-from ..ops import complexes, joins
+from ..ops import complexes
+from ..ops.manipulation import joins
 from ..tensor import creation as rg
 from ..tensor import random as draws
 from . import kinds

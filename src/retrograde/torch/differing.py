@@ -6,10 +6,13 @@ from typing import Any
 from ..core.value import Value
 from ..dtypes import as_dtype
 from ..errors import ArgumentError, ShapeError
-from ..ops import arithmetic, comparisons, contractions, exponential, movements, products, reductions, rounding, tensors
-from ..ops.comparisons import where
+from ..ops.axes import products, reductions
 from ..ops.complexes import complex as complexed
-from ..ops.conversions import astype
+from ..ops.elementary import arithmetic, comparisons, exponential, rounding
+from ..ops.elementary.comparisons import where
+from ..ops.elementary.conversions import astype
+from ..ops.linalg import contractions, tensors
+from ..ops.manipulation import movements
 from ..shapes import one_axis
 from . import kinds
 

@@ -1,20 +1,9 @@
 """The table of functions of each element: PyTorch's names, and the ops that compute them."""
 
-from ..ops import (
-    activation,
-    arithmetic,
-    bits,
-    comparisons,
-    complexes,
-    exponential,
-    gamma,
-    hyperbolic,
-    normal,
-    roots,
-    rounding,
-    special,
-    trigonometric,
-)
+from ..ops import complexes
+from ..ops.elementary import arithmetic, bits, comparisons, exponential, hyperbolic, rounding, trigonometric
+from ..ops.networks import activation
+from ..ops.special import entropies, error_function, log_gamma, normal
 from . import differing
 from .binding import Row
 
@@ -35,8 +24,8 @@ ROWS = [
         arctan=trigonometric.atan, atanh=hyperbolic.atanh, arctanh=hyperbolic.atanh, cos=trigonometric.cos, cosh=hyperbolic.cosh,
         sin=trigonometric.sin, sinh=hyperbolic.sinh, tan=trigonometric.tan, tanh=trigonometric.tanh, exp=exponential.exp,
         exp2=exponential.exp2, expm1=exponential.expm1, log=exponential.log, log2=exponential.log2, log10=exponential.log10,
-        log1p=exponential.log1p, sqrt=arithmetic.sqrt, rsqrt=roots.rsqrt, sigmoid=activation.sigmoid, erf=special.erf,
-        erfc=special.erfc, erfinv=normal.erfinv, lgamma=gamma.lgamma, digamma=gamma.digamma, sinc=special.sinc,
+        log1p=exponential.log1p, sqrt=arithmetic.sqrt, rsqrt=arithmetic.rsqrt, sigmoid=activation.sigmoid, erf=error_function.erf,
+        erfc=error_function.erfc, erfinv=normal.erfinv, lgamma=log_gamma.lgamma, digamma=log_gamma.digamma, sinc=trigonometric.sinc,
         reciprocal=arithmetic.reciprocal),
     *_of_one(
         None, abs=arithmetic.abs, absolute=arithmetic.abs, neg=arithmetic.negative, negative=arithmetic.negative,
@@ -66,10 +55,10 @@ ROWS = [
         gt=comparisons.greater, greater=comparisons.greater, ge=comparisons.greater_equal, greater_equal=comparisons.greater_equal,
         bitwise_and=comparisons.bitwise_and, bitwise_or=comparisons.bitwise_or, bitwise_xor=comparisons.bitwise_xor,
         bitwise_left_shift=bits.bitwise_left_shift, bitwise_right_shift=bits.bitwise_right_shift,
-        nextafter=bits.nextafter, hypot=special.hypot, logaddexp=exponential.logaddexp),
+        nextafter=bits.nextafter, hypot=trigonometric.hypot, logaddexp=exponential.logaddexp),
     *_of_two(
-        "floats", true_divide=arithmetic.divide, atan2=special.atan2, arctan2=special.atan2, copysign=bits.copysign,
-        xlogy=special.xlogy),
+        "floats", true_divide=arithmetic.divide, atan2=trigonometric.atan2, arctan2=trigonometric.atan2, copysign=bits.copysign,
+        xlogy=entropies.xlogy),
     *_of_two(
         None, logical_and=comparisons.logical_and, logical_or=comparisons.logical_or, logical_xor=comparisons.logical_xor),
     Row("pow(input, exponent)", arithmetic.power, "input, exponent", "power", has_inplace=True),

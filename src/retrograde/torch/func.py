@@ -5,7 +5,7 @@ from functools import partial
 from .. import tree
 from ..errors import ArgumentError
 from ..nn import functional_call
-from ..ops.joins import stack
+from ..ops.manipulation.joins import stack
 from ..transforms import forward
 from ..transforms import grad as grads
 from ..transforms import vmap as maps

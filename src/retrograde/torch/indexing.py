@@ -4,8 +4,9 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError
-from ..ops import finding, gathering, grids, movements, scattering, selections
-from ..ops.comparisons import where as choose
+from ..ops.axes import finding
+from ..ops.elementary.comparisons import where as choose
+from ..ops.manipulation import gathering, grids, movements, scattering, selections
 from ..shapes import one_axis
 from . import kinds
 from .differing import scalars

@@ -8,7 +8,7 @@ from .. import dtypes, tree
 from ..core.value import Value
 from ..errors import DTypeError
 from ..ops._arrays import arrays
-from ..ops.conversions import astype
+from ..ops.elementary.conversions import astype
 from ..tensor import tensor as rg
 
 #: The type of new tensors from Python floats, in a list of one; `set_default_dtype` sets it.

@@ -6,9 +6,9 @@ from typing import Any
 from .. import linalg as rg
 from ..core.mode import no_grad, whole
 from ..errors import ArgumentError
-from ..ops.joins import concatenate
-from ..ops.norms import matrix_norm as _matrix_norm
-from ..ops.norms import vector_norm as _vector_norm
+from ..ops.linalg.norms import matrix_norm as _matrix_norm
+from ..ops.linalg.norms import vector_norm as _vector_norm
+from ..ops.manipulation.joins import concatenate
 from .absent import absent_from
 from .amp import lowered
 from .differing import axes

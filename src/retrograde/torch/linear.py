@@ -1,7 +1,8 @@
 """Products with something added, and sums over named axes, in PyTorch's spelling."""
 
 from ..core.mode import current, whole
-from ..ops import borders, contractions, grids, joins
+from ..ops.linalg import contractions
+from ..ops.manipulation import borders, grids, joins
 from . import kinds
 from .kinds import operand
 from .shapes import at_least, unpacked

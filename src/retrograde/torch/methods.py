@@ -2,8 +2,10 @@
 
 from ..dtypes import bfloat16, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..dtypes import bool_ as boolean
-from ..ops import arithmetic, comparisons, contractions, movements
 from ..ops._arrays import arrays
+from ..ops.elementary import arithmetic, comparisons
+from ..ops.linalg import contractions
+from ..ops.manipulation import movements
 from ..tensor.inplace import assigning
 from . import creation, indexing, kinds, linear, reductions, shapes, written
 from .binding import bound

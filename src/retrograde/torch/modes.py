@@ -6,7 +6,7 @@ import os
 from ..core.mode import enable_grad, inference_mode, is_recording, no_grad, set_grad_enabled
 from ..dtypes import as_dtype
 from ..errors import DTypeError
-from ..ops import random as draws
+from ..ops.random import draws
 from .devices import placed
 from .kinds import DEFAULT, is_floating
 

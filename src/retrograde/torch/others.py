@@ -1,15 +1,8 @@
 """The table of functions that are not of each element: reductions, products, triangles and norms."""
 
-from ..ops import (
-    contractions,
-    conversions,
-    distances,
-    matrices,
-    products,
-    reductions,
-    searches,
-    tensors,
-)
+from ..ops.axes import products, reductions, searches
+from ..ops.elementary import conversions
+from ..ops.linalg import contractions, distances, matrices, tensors
 from . import differing, linear
 from .binding import Row
 

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from ..ops.random import preserved_state
+from ..ops.random.draws import preserved_state
 from .modes import default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

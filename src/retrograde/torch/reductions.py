@@ -6,9 +6,10 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
-from ..ops import extremes, finding, gathering, joins, movements, rankings, reductions, searches, sorting, spreads
-from ..ops.norms import matrix_norm
-from ..ops.running import diff as running_diff
+from ..ops.axes import finding, rankings, reductions, running, searches, sorting, spreads
+from ..ops.axes.running import diff as running_diff
+from ..ops.linalg.norms import matrix_norm
+from ..ops.manipulation import gathering, joins, movements
 from ..shapes import one_axis
 from . import kinds
 from .differing import axes, scalars
@@ -181,13 +182,13 @@ def _tensor(array):
 @scalars
 def cummax(input, dim):
     """The greatest element so far along `dim`, and its place."""
-    return RETURN_TYPES["cummax"](*extremes.cummax(operand(input), dim))
+    return RETURN_TYPES["cummax"](*running.cummax(operand(input), dim))
 
 
 @scalars
 def cummin(input, dim):
     """The smallest element so far along `dim`, and its place."""
-    return RETURN_TYPES["cummin"](*extremes.cummin(operand(input), dim))
+    return RETURN_TYPES["cummin"](*running.cummin(operand(input), dim))
 
 
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops import joins, movements, patches, repetition, selections
+from ..ops.manipulation import joins, movements, patches, repetition, selections
 from ..shapes import one_axis
 from . import kinds
 from .kinds import operand

@@ -3,7 +3,7 @@
 from functools import wraps
 
 from ..core.value import Value
-from ..ops import bessel, bessel_orders, entropies, gamma, incomplete, normal
+from ..ops.special import bessel, entropies, incomplete, log_gamma, normal
 from . import kinds
 from .absent import absent_from
 from .differing import logit as _logit
@@ -27,12 +27,14 @@ def _second(function):
 _OWN = {
     **{name: _floating(f) for name, f in {
         "entr": entropies.entr, "erfcx": normal.erfcx, "gammainc": incomplete.gammainc, "gammaincc": incomplete.gammaincc,
-        "gammaln": gamma.lgamma, "psi": gamma.digamma, "i0": bessel.i0, "i0e": bessel.i0e, "i1": bessel.i1, "i1e": bessel.i1e,
-        "log_ndtr": normal.log_ndtr, "ndtr": normal.ndtr, "ndtri": normal.ndtri, "xlog1py": entropies.xlog1py}.items()},
+        "gammaln": log_gamma.lgamma, "psi": log_gamma.digamma, "i0": bessel.i0, "i0e": bessel.i0e, "i1": bessel.i1,
+        "i1e": bessel.i1e, "log_ndtr": normal.log_ndtr, "ndtr": normal.ndtr, "ndtri": normal.ndtri,
+        "xlog1py": entropies.xlog1py}.items()},
     **{f"bessel_{kind}{n}": _floating(lambda x, f=f, n=n: f(x, n))
-       for kind, f in (("j", bessel_orders.bessel_j), ("y", bessel_orders.bessel_y)) for n in (0, 1)},
-    "modified_bessel_i0": _floating(bessel.i0), "modified_bessel_i1": _floating(bessel.i1), "polygamma": _second(gamma.polygamma),
-    "multigammaln": lambda input, p: gamma.multigammaln(kinds.floating(kinds.operand(input)), p),
+       for kind, f in (("j", bessel.bessel_j), ("y", bessel.bessel_y)) for n in (0, 1)},
+    "modified_bessel_i0": _floating(bessel.i0), "modified_bessel_i1": _floating(bessel.i1),
+    "polygamma": _second(log_gamma.polygamma),
+    "multigammaln": lambda input, p: log_gamma.multigammaln(kinds.floating(kinds.operand(input)), p),
     "expit": FUNCTIONS["sigmoid"], "logit": lambda input, eps=None: _logit(kinds.floating(kinds.operand(input)), eps),
 }
 _SHARED = (

@@ -10,7 +10,7 @@ from ..core.value import Value
 from ..dtypes import as_dtype, bfloat16, float16, float32, float64, int8, int16, int32, int64, name_of, uint8
 from ..dtypes import bool_ as boolean
 from ..errors import GraphError
-from ..ops import conversions
+from ..ops.elementary import conversions
 from ..tensor.elsewhere import OF_TENSORS
 from . import creation, devices, kinds, shapes, written
 from .absent import absent_from

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ..ops.bessel import i0
+from ..ops.special.bessel import i0
 from . import creation
 
 __all__ = ["bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"]

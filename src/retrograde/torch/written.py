@@ -6,7 +6,7 @@ import numpy as np
 
 from ..core.mode import is_recording, no_grad
 from ..errors import MissingRuleError, ShapeError
-from ..ops.conversions import astype
+from ..ops.elementary.conversions import astype
 from ..tensor import random as draws
 from ..tensor.inplace import assigning, set_item
 

@@ -2,9 +2,11 @@
 
 import pickle
 from contextlib import nullcontext
+from typing import Any
 
 from .. import distributed as processes
 from ..data.loader import Loader
+from ..distributed.runs import in_parts
 from ..errors import ArgumentError
 from .metrics.base import Totals
 
@@ -20,10 +22,16 @@ class Together:
             raise ArgumentError(f'distributed must be None or "data", got {kind!r}')
         self._is_one = kind is None or processes.size() == 1
         self._wraps = kind == "data"
+        #: The processes that share out batches: those of the model.
+        self._group: Any = None
 
     def parallel(self, model):
         """`model` as that of all processes."""
-        return processes.DataParallel(model) if self._wraps and not isinstance(model, processes.DataParallel) else model
+        if not self._wraps:
+            return model
+        model = model if isinstance(model, processes.DataParallel) else processes.DataParallel(model)
+        self._group = model.group
+        return model
 
     def shared(self, data):
         """`data`, of which this process takes its part."""
@@ -32,9 +40,9 @@ class Together:
         if not isinstance(data, Loader):
             raise ArgumentError(f"several processes share the batches of a loader, or arrays (inputs, targets), got "
                                 f"{type(data).__name__}")
-        shard = processes.rank(), processes.size()
+        shard = self._group.rank, self._group.size
         if data.shard not in (None, shard):
-            raise ArgumentError(f"the loader has shard={data.shard}, and this is process {shard[0]} of {shard[1]}; leave it out")
+            raise ArgumentError(f"the loader has shard={data.shard}, and this process is {shard[0]} of {shard[1]}; leave it out")
         data.shard = shard
         return data
 
@@ -44,7 +52,7 @@ class Together:
 
     def mean(self, loss):
         """The loss of a whole batch from that of the part of each process."""
-        return loss if self._is_one else processes.all_reduce(loss, "mean")
+        return loss if self._is_one else processes.all_reduce(loss, "mean", self._group)
 
     def any(self, came):
         """Whether any process was asked to end; all have to end after the same step."""
@@ -61,16 +69,17 @@ class Together:
         if self._is_one:
             return totals
         found = Totals(metrics)
-        for content in processes.world().contents(pickle.dumps(totals.state_dict()), "the metrics of an epoch"):
+        for content in self._group.contents(pickle.dumps(totals.state_dict()), "the metrics of an epoch"):
             found.merge(pickle.loads(content))  # noqa: S301 - of our own processes
         return found
 
-    def save(self, save, optimizer):
-        """Let process 0 save; the others hand over what they keep of the state of the optimizer."""
+    def save(self, save, parts):
+        """Let process 0 save the parts of a run; the others hand over what they keep of these."""
         if self._is_one or processes.rank() == 0:
-            save()
+            save(**parts)
         else:
-            optimizer.state_dict()
+            for part in in_parts(parts):
+                part.state_dict()
 
     def wait(self, wait):
         """Wait until what process 0 writes is written."""

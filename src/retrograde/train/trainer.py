@@ -1,6 +1,7 @@
 """Trainer, the loop: steps, epochs, validation, checkpoints. What a step computes is in steps.py."""
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -221,8 +222,7 @@ class Trainer:
     def _save(self, data, validation, metric=None):
         if self._saver is not None:
             self._saved = self.step, self.epoch
-            save = lambda: self._saver.save(step=self.step, metric=metric, **self._parts(data, validation))
-            self._together.save(save, self.optimizer)
+            self._together.save(partial(self._saver.save, step=self.step, metric=metric), self._parts(data, validation))
 
     def state_dict(self):
         """How far training has come."""

@@ -11,7 +11,7 @@ from ..core.mode import changed
 from ..core.value import Value
 from ..dtypes import as_dtype, bfloat16, float16, float32
 from ..errors import DTypeError
-from ..ops.conversions import astype
+from ..ops.elementary.conversions import astype
 
 #: Ops that autocast computes in low precision: products.
 LOW = frozenset(["contract", "conv2d", "conv2d_input", "conv3d", "linear", "matmul"])

@@ -18,8 +18,8 @@ from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
 from ..errors import GraphError
 from ..ops._arrays import arrays
-from ..ops.arithmetic import positive
-from ..ops.random import unnoted
+from ..ops.elementary.arithmetic import positive
+from ..ops.random.draws import unnoted
 from ..tensor.creation import asarray
 from .carry_checks import dtype_of, shape_of, writable
 from .loop_sums import sum_over_iterations

@@ -14,10 +14,10 @@ import numpy as np
 from ..compiler.graph.infer import stand_in
 from ..core.dispatch import plain
 from ..dtypes import without_promotion
-from ..ops.contractions import contract, matmul
-from ..ops.joins import stack
-from ..ops.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
-from ..ops.selections import fitting
+from ..ops.linalg.contractions import contract, matmul
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import broadcast_to, expand_dims, matrix_transpose, moveaxis, reshape, squeeze
+from ..ops.manipulation.selections import fitting
 
 
 class Batched(NamedTuple):
@@ -310,7 +310,7 @@ def _several_of_processes(op, args, _):
     return op.call([_spread(x, count) for x in args[0]], *args[1:])
 
 
-_FROM_PARTS, _TO_PARTS = ("sum_of_parts", "exchange"), ("all_stack", "exchange")
+_FROM_PARTS, _TO_PARTS = ("sum_of_parts", "exchange"), ("all_stack", "exchange", "stack_of_shares")
 _OF_POSITIONS = (_taken, _taken_along, _ranked, _embedded)
 #: Ops of these families that are unlike the others.
 _WITHOUT = frozenset(["isin", "searchsorted", "matrix_rank", "segment_max", "segment_min", "segment_prod", "avg_pool2d_input",

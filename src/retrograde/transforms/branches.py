@@ -16,9 +16,9 @@ from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..errors import TraceError
 from ..ops._arrays import arrays
-from ..ops.comparisons import logical_not
-from ..ops.movements import reshape
-from ..ops.random import Draws, unnoted
+from ..ops.elementary.comparisons import logical_not
+from ..ops.manipulation.movements import reshape
+from ..ops.random.draws import Draws, unnoted
 from ..tensor.creation import asarray
 from .carry_checks import agreeing, dtype_of, is_plain, shape_of
 from .checkpoint import outside

@@ -7,7 +7,7 @@ from ..core.mode import enable_grad, is_recording
 from ..core.symbol import replaced, symbols_in
 from ..core.value import Value
 from ..ops._arrays import arrays
-from ..ops.reductions import sum as summed
+from ..ops.axes.reductions import sum as summed
 from .batched_loop import walked_back
 
 

@@ -4,7 +4,7 @@ from .. import tree
 from ..core.function import Context, Function
 from ..core.value import Value
 from ..ops._arrays import arrays
-from ..ops.reductions import sum as summed
+from ..ops.axes.reductions import sum as summed
 
 
 def called(batch, kind, function, context, args, outputs):

@@ -5,7 +5,7 @@ import numpy as np
 from .. import tree
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, ShapeError
-from ..ops.movements import reshape
+from ..ops.manipulation.movements import reshape
 from ..tensor.creation import asarray
 
 

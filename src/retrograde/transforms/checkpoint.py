@@ -8,9 +8,9 @@ from ..core.graph import ancestors
 from ..core.mode import changed, current, is_lazy, is_recording, remembered, rewound
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
-from ..ops.conversions import after
-from ..ops.movements import reshape, shrink
-from ..ops.random import Draws
+from ..ops.elementary.conversions import after
+from ..ops.manipulation.movements import reshape, shrink
+from ..ops.random.draws import Draws
 from .plain import check_function, wrapping
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from ..core.mode import changed, is_recording, remembered
 from ..core.value import Value, tick
 from ..ops._arrays import arrays
-from ..ops.comparisons import logical_and, where
-from ..ops.movements import moveaxis, reshape
-from ..ops.random import unnoted
+from ..ops.elementary.comparisons import logical_and, where
+from ..ops.manipulation.movements import moveaxis, reshape
+from ..ops.random.draws import unnoted
 from ..tensor.creation import asarray
 from .batched_loop import BatchedLoop, has_record, linked
 from .carry_checks import dtype_of, shape_of, writable

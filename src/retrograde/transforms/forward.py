@@ -9,8 +9,8 @@ from ..core.mode import walkable
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
-from ..ops.joins import stack
-from ..ops.movements import moveaxis, reshape
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import moveaxis, reshape
 from .grad import vjp
 from .plain import pushed, wrapping
 

@@ -10,9 +10,9 @@ from ..core.symbol import Symbol
 from ..core.value import Projection, Record, Value
 from ..dtypes import is_float
 from ..ops._arrays import arrays
-from ..ops.arithmetic import positive
-from ..ops.movements import broadcast_to
-from ..ops.random import unnoted
+from ..ops.elementary.arithmetic import positive
+from ..ops.manipulation.movements import broadcast_to
+from ..ops.random.draws import unnoted
 from ..tensor.tensor import Tensor
 from .batched_loop import check_steps, has_record, walked_back
 from .carry_checks import dtype_of, shape_of

@@ -17,9 +17,9 @@ from ..core.mode import current, is_recording, recording, walkable
 from ..core.value import Record, Value, leaf, of_kind
 from ..errors import ArgumentError, DTypeError, GraphError, ShapeError
 from ..ops._arrays import arrays
-from ..ops.arithmetic import positive
-from ..ops.joins import stack
-from ..ops.movements import reshape
+from ..ops.elementary.arithmetic import positive
+from ..ops.manipulation.joins import stack
+from ..ops.manipulation.movements import reshape
 from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.tensor import Tensor

@@ -20,7 +20,7 @@ from ..core.symbol import Symbol
 from ..core.value import Value, tick
 from ..errors import ArgumentError, ProgramError, RetraceWarning, TraceError
 from ..ops._arrays import arrays
-from ..ops.random import unnoted
+from ..ops.random.draws import unnoted
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor

@@ -8,8 +8,8 @@ from .. import tree
 from ..core.mode import current
 from ..core.value import Value
 from ..dtypes import is_float
-from ..ops.comparisons import logical_and, logical_not, where
-from ..ops.movements import reshape
+from ..ops.elementary.comparisons import logical_and, logical_not, where
+from ..ops.manipulation.movements import reshape
 from ..tensor.creation import asarray
 from .carry_checks import agreeing, check_carry, settled, truth
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from ..core.symbol import Symbol
 from ..ops._arrays import arrays
-from ..ops.contractions import matmul
-from ..ops.movements import moveaxis, reshape, transpose
-from ..ops.reductions import sum as total
+from ..ops.axes.reductions import sum as total
+from ..ops.linalg.contractions import matmul
+from ..ops.manipulation.movements import moveaxis, reshape, transpose
 
 #: Ops of one array that commute with sums, by name.
 _LINEAR = frozenset(["reshape", "transpose", "matrix_transpose", "permute_dims", "expand_dims", "squeeze", "negative"])

@@ -10,8 +10,8 @@ from ..core.mode import no_grad, remembered
 from ..core.value import Value, tick
 from ..errors import TraceError
 from ..ops._arrays import arrays
-from ..ops.comparisons import where
-from ..ops.random import State, begun, unnoted
+from ..ops.elementary.comparisons import where
+from ..ops.random.draws import State, begun, unnoted
 from ..tensor.creation import asarray
 from .batched_loop import Body
 from .carry_checks import check_carry, checked_pair, dtype_of, is_number, is_plain, settled, shape_of, truth, writable

@@ -8,9 +8,9 @@ import numpy as np
 from .. import tree
 from ..core.value import Value
 from ..errors import DTypeError
+from ..ops.axes.reductions import sum
 from ..ops.complexes import real
-from ..ops.reductions import sum
-from ..ops.tensors import tensordot
+from ..ops.linalg.tensors import tensordot
 from ..wrap_util import unary_to_nary
 from . import unary
 from .grad import grad, jacobian

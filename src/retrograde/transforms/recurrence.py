@@ -17,7 +17,7 @@ from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..errors import GraphError
 from ..ops._arrays import arrays
-from ..ops.movements import broadcast_to
+from ..ops.manipulation.movements import broadcast_to
 from ..tensor.tensor import Tensor
 from .batched_loop import Back, BatchedLoop, check_steps, walked_back
 from .forward_loop import ForwardLoop

@@ -11,8 +11,8 @@ from ..core.mode import current, is_tracing
 from ..core.value import Value
 from ..dtypes import is_float
 from ..errors import ArgumentError, ShapeError
-from ..ops.joins import concatenate, stack
-from ..ops.movements import reshape
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.manipulation.movements import reshape
 from ..tensor.tensor import Tensor
 from .carry_checks import check_carry, checked_pair, is_number
 from .checkpoint import checkpoint as checkpointed

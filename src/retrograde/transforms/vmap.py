@@ -16,8 +16,8 @@ from ..core.symbol import Symbol, replaced, symbols_in
 from ..core.value import Value, of_kind
 from ..dtypes import is_float
 from ..errors import ArgumentError, MissingRuleError, ShapeError, TraceError
-from ..ops.conversions import astype
-from ..ops.movements import broadcast_to, moveaxis
+from ..ops.elementary.conversions import astype
+from ..ops.manipulation.movements import broadcast_to, moveaxis
 from ..tensor.boxes import gathered
 from ..tensor.creation import asarray
 from ..tensor.shown import shown

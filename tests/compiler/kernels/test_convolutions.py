@@ -10,8 +10,8 @@ from retrograde.compiler.backends.cpu.codegen.convolution.layout import heights,
 from retrograde.compiler.backends.cpu.codegen.convolution.shape import backward_of, forward_of
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
-from retrograde.ops._convolving import Geometry
-from retrograde.ops.convolution import conv2d_input, conv2d_weight
+from retrograde.ops.images._convolving import Geometry
+from retrograde.ops.images.convolution import conv2d_input, conv2d_weight
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 

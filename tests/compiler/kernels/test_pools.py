@@ -5,7 +5,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
-from retrograde.ops.pooling import avg_pool2d_input, max_pool2d_input, max_pool2d_with_taps
+from retrograde.ops.images.pooling import avg_pool2d_input, max_pool2d_input, max_pool2d_with_taps
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 

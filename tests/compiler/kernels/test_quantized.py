@@ -3,7 +3,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu.codegen.quantized.blocks import BLOCKS
-from retrograde.ops._quantizing import FORMATS, packed, unpacked
+from retrograde.ops.networks._quantizing import FORMATS, packed, unpacked
 
 
 def blocks_of(name, outputs, count, seed=0):

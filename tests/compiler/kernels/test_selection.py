@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.ranked import rank_indices
+from retrograde.ops.axes.sorting import rank_indices
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 

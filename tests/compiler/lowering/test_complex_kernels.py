@@ -341,3 +341,11 @@ def test_a_part_that_is_known_to_be_zero_is_a_result_and_what_state_is_set_to():
     np.testing.assert_array_equal(doubled, [0, 2, 4])
     np.testing.assert_array_equal(imag, np.zeros(3))
     np.testing.assert_array_equal(buffer, np.zeros(3))
+
+
+def test_what_is_real_and_waits_for_complex_numbers_stays_real():
+    def waiting(x, y):
+        return rg.ops.get("after").call(x, y) * 2
+
+    check(waiting, rg.tensor(np.arange(3.0)), drawn(2, 3), calls=True)
+    check(waiting, drawn(2, 3), rg.tensor(np.arange(3.0)))

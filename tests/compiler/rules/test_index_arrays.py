@@ -144,3 +144,18 @@ def test_many_positions_of_few_places_are_not_chosen_one_by_one():
     got, kinds = _compiled(rg.grad(lambda x: (x[:, places] ** 2).sum()), x)
     np.testing.assert_allclose(got, 2 * x * np.bincount(places, minlength=4), rtol=1e-12)
     assert "scatter" in kinds
+
+
+@pytest.mark.parametrize("count", [2, 20])
+@pytest.mark.parametrize(("x", "shape", "positions", "axis"), [
+    (("k", 3), (4, 3), ("k", 3), 0), (("k", 1), (4, 3), ("k", 1), 0), ((1, "k"), (3, 4), (3, "k"), 1), (("k", 3), (4, 1), ("k", 3), -2)])
+def test_what_is_added_along_lines_may_be_repeated_for_others(x, shape, positions, axis, count):
+    x, positions = ([count if n == "k" else n for n in sizes] for sizes in (x, positions))
+    rng = np.random.default_rng(0)
+    x, positions = rng.standard_normal(x), rng.integers(-4, 4, positions)
+    wanted = np.zeros(shape)
+    grid = [np.arange(n).reshape([-1 if i == j else 1 for i in range(2)]) for j, n in enumerate(shape)]
+    grid[axis] = positions
+    np.add.at(wanted, tuple(grid), x)
+    got, _ = _compiled(lambda x, positions: rg.add_along_axis(x, shape, positions, axis), x, positions)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-14)

@@ -16,8 +16,8 @@ from retrograde.compiler.run.program import Graph
 from retrograde.core.registry import get as op_named
 from retrograde.core.symbol import Symbol
 from retrograde.nn import functional
-from retrograde.ops.conversions import astype
-from retrograde.ops.random import random_bits
+from retrograde.ops.elementary.conversions import astype
+from retrograde.ops.random.draws import random_bits
 
 ROWS = np.arange(6)
 COLUMNS = np.array([3, 0, 3, 4, -1, 2])

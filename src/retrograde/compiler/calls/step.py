@@ -10,7 +10,7 @@ from ...core.edits import CLOCK
 from ...core.symbol import Symbol
 from ...errors import ProgramError
 from ...ops._arrays import arrays as algebra
-from ...ops.random import State, run_drawing
+from ...ops.random.draws import State, run_drawing
 from ..backends import new_program
 from ..run.exported import Exported
 from ..run.room import LEAST

@@ -13,7 +13,7 @@ from ...core.value import Projection, Value, of_kind
 from ...dtypes import as_dtype, common_dtype, is_float
 from ...errors import TraceError
 from ...ops._arrays import arrays
-from ...ops.selections import getitem
+from ...ops.manipulation.selections import getitem
 from .infer import infer, stand_in
 from .views import moves
 

@@ -4,7 +4,7 @@ from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops.attending import are_shared, batch_of, is_plain
+from ...ops.networks.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
 from .. import cost
 from ..graph.recorder import PICK

@@ -2,7 +2,7 @@
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops._convolving import Geometry
+from ...ops.images._convolving import Geometry
 from ...shapes import row_major
 from .. import cost
 from ..index.access_maps import AccessMaps

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops._pooling import Windows
+from ...ops.images._pooling import Windows
 from .. import cost
 from ..graph.recorder import PICK
 from ..index.elements import has_float_operands

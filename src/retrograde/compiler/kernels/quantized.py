@@ -4,7 +4,7 @@ from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops._quantizing import PLAIN, format_of
+from ...ops.networks._quantizing import PLAIN, format_of
 from .. import cost
 from .kernel import Kernel, launch
 

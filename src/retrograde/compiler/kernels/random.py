@@ -2,8 +2,8 @@
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops._streams import MOST_CHOICES
-from ...ops.random import mask_threshold
+from ...ops.random._streams import MOST_CHOICES
+from ...ops.random.draws import mask_threshold
 from .. import cost
 from ..index.row_dependences import Met, row_counts
 from .kernel import Kernel

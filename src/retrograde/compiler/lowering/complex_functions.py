@@ -4,15 +4,14 @@ from math import log
 
 import numpy as np
 
-from ...ops.arithmetic import abs as magnitude
-from ...ops.arithmetic import sqrt
-from ...ops.bits import copysign
-from ...ops.comparisons import clip, isfinite, isinf, isnan, logical_and, logical_not, logical_or, where
-from ...ops.exponential import exp, expm1, log1p
-from ...ops.exponential import log as logarithm
-from ...ops.hyperbolic import cosh, sinh
-from ...ops.special import atan2, hypot
-from ...ops.trigonometric import cos, sin
+from ...ops.elementary.arithmetic import abs as magnitude
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.elementary.bits import copysign
+from ...ops.elementary.comparisons import clip, isfinite, isinf, isnan, logical_and, logical_not, logical_or, where
+from ...ops.elementary.exponential import exp, expm1, log1p
+from ...ops.elementary.exponential import log as logarithm
+from ...ops.elementary.hyperbolic import cosh, sinh
+from ...ops.elementary.trigonometric import atan2, cos, hypot, sin
 from .complex_parts import Parts, divided, is_zero, minus, multiplied, plus, scaled, times
 
 #: Whole powers up to this one are products.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...dtypes import is_complex
-from ...ops.arithmetic import abs as magnitude
-from ...ops.comparisons import where
+from ...ops.elementary.arithmetic import abs as magnitude
+from ...ops.elementary.comparisons import where
 from ..graph.constants import first, is_uniform
 
 

@@ -11,8 +11,8 @@ from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
 from ...dtypes import is_complex, parts_dtype
-from ...ops.comparisons import where
-from ...ops.movements import reshape
+from ...ops.elementary.comparisons import where
+from ...ops.manipulation.movements import reshape
 from ..graph.views import MOVEMENTS
 from ..index.elements import IDENTITIES
 from .complex_functions import FUNCTIONS, is_other, one_holds
@@ -64,6 +64,8 @@ def _widened(parts, dtype):
 def _by_parts(node, args, parts_of):
     """The op on each part. Real operands beside complex ones have no imaginary part."""
     op = node.op
+    if node.dtype.kind != "c":  # of what is complex here no part is part of the result: positions, or what is waited for
+        return NotImplemented
     # A dtype of complex numbers says nothing of their parts.
     if "dtype" in op.arguments:
         place = op.arguments.index("dtype")

@@ -14,7 +14,7 @@ from ...core.symbol import Outputs, Symbol, complete, replaced, symbols_in
 from ...core.value import Value
 from ...dtypes import float32, parts_dtype
 from ...ops._arrays import arrays
-from ...ops.movements import broadcast_to
+from ...ops.manipulation.movements import broadcast_to
 from ..graph.constants import constant_key
 from ..lowering.complex_parts import Parts, known_parts
 from ..lowering.complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is

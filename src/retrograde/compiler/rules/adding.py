@@ -6,7 +6,7 @@ from operator import is_
 import numpy as np
 
 from ...core.symbol import Symbol
-from ...ops.bands import band
+from ...ops.images.bands import band
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import are_within
@@ -148,8 +148,12 @@ def _index_of(call):
 def _count_of_each_line(call):
     """How many numbers are added to each line at positions of their own; 0 where that is not what is done."""
     x, _, positions, axis = call.args
-    is_plain = getattr(x, "dtype", None) == call.dtype and x.shape == positions.shape and positions.dtype.kind == "i"
-    return positions.shape[axis] if is_plain and positions.ndim and positions.ndim == len(call.shape) else 0
+    if getattr(x, "dtype", None) != call.dtype or x.shape != positions.shape or positions.dtype.kind != "i":
+        return 0
+    axis %= len(call.shape)
+    # Positions of one line may be repeated for others.
+    are_of_each = (*positions.shape[:axis], *positions.shape[axis + 1 :]) == (*call.shape[:axis], *call.shape[axis + 1 :])
+    return positions.shape[axis] if are_of_each else 0
 
 
 def _chosen(x, size, axis, positions):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.mode import changed
 from ...core.symbol import ordered, replaced
-from ...ops.random import State
+from ...ops.random.draws import State
 from ..graph.constants import as_constant, has_bits_of
 from ..graph.effects import has_effect
 from ..run.library_call import computed

@@ -9,7 +9,7 @@ from ...core.value import Value
 from ...dtypes import is_float
 from ...errors import ArgumentError, TraceError
 from ...ops._arrays import arrays
-from ...ops.random import State
+from ...ops.random.draws import State
 from ..graph.constants import as_constant, is_kept_as
 from ..graph.effects import LAST, Effectful, World
 from ..graph.orders import written_over

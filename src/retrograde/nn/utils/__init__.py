@@ -2,8 +2,8 @@
 
 from ...core.mode import no_grad
 from ...errors import ShapeError
-from ...ops.joins import concatenate
-from ...ops.movements import reshape
+from ...ops.manipulation.joins import concatenate
+from ...ops.manipulation.movements import reshape
 from . import parametrizations, parametrize, prune, rnn
 from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights

@@ -8,10 +8,12 @@ import numpy as np
 from ...core.mode import is_tracing, no_grad
 from ...core.value import Value
 from ...errors import AnomalyError, DTypeError
-from ...ops.comparisons import clip, minimum
-from ...ops.joins import stack
-from ...ops.reductions import norm
+from ...ops.axes.reductions import norm
+from ...ops.collectives import all_stack
+from ...ops.elementary.comparisons import clip, minimum
+from ...ops.manipulation.joins import stack
 from ...tensor.tensor import Tensor
+from ..state import share_of
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):  # noqa: ARG001 - PyTorch's
@@ -23,7 +25,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     (tensor(5.), tensor(True))
     """
     parameters = _listed(parameters)
-    total = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type, error_if_nonfinite)
+    total = get_total_norm(_whole_gradients(parameters, norm_type), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
 
@@ -55,6 +57,19 @@ def clip_grad_value_(parameters, clip_value, foreach=None):  # noqa: ARG001 - Py
     with no_grad():
         for g in _gradients(parameters):
             _write(g, clip(g, -clip_value, clip_value))
+
+
+def _whole_gradients(parameters, norm_type):
+    """Gradients, and in place of those of which several processes have a part each the norms of all parts."""
+    found, parts = [], {}
+    for p in parameters:
+        if p.grad is not None:
+            share = share_of(p)
+            (found if share is None else parts.setdefault(share.group, [])).append(p.grad)
+    with no_grad():
+        for group, gradients in parts.items():
+            found.append(all_stack(get_total_norm(gradients, norm_type), group, "ranks", "the norms of gradients"))
+    return found
 
 
 def _gradients(parameters):

@@ -4,8 +4,8 @@ from copy import deepcopy
 
 from ...core.mode import no_grad
 from ...errors import ArgumentError
-from ...ops.arithmetic import sqrt
-from ...ops.movements import reshape
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.manipulation.movements import reshape
 from ..parameter import Parameter
 
 

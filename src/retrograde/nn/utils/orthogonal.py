@@ -6,14 +6,14 @@ import numpy as np
 
 from ...core.mode import no_grad
 from ...errors import ArgumentError, ShapeError
-from ...ops.contractions import matmul
-from ...ops.eigen import matrix_exp
-from ...ops.inverses import solve
-from ...ops.joins import concatenate
-from ...ops.matrices import linalg_diagonal, tril, triu
-from ...ops.movements import expand_dims, transpose
-from ...ops.reductions import sum as summed
-from ...ops.triangular import solve_triangular
+from ...ops.axes.reductions import sum as summed
+from ...ops.linalg.contractions import matmul
+from ...ops.linalg.eigen import matrix_exp
+from ...ops.linalg.inverses import solve
+from ...ops.linalg.matrices import linalg_diagonal, tril, triu
+from ...ops.linalg.triangular import solve_triangular
+from ...ops.manipulation.joins import concatenate
+from ...ops.manipulation.movements import expand_dims, transpose
 from ...tensor.creation import asarray, eye, zeros
 from ...tensor.random import randn
 from ..module import Module

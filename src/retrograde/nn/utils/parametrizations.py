@@ -7,11 +7,11 @@ from math import prod
 
 from ...core.mode import no_grad
 from ...errors import ArgumentError
-from ...ops.arithmetic import sqrt
-from ...ops.comparisons import maximum
-from ...ops.contractions import matmul
-from ...ops.movements import moveaxis, reshape
-from ...ops.reductions import sum as summed
+from ...ops.axes.reductions import sum as summed
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.elementary.comparisons import maximum
+from ...ops.linalg.contractions import matmul
+from ...ops.manipulation.movements import moveaxis, reshape
 from ...shapes import one_axis
 from ...tensor.random import randn
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d

@@ -7,8 +7,8 @@ import numpy as np
 from ...core.edits import edited
 from ...core.mode import no_grad
 from ...errors import ArgumentError, MissingRuleError, ShapeError
-from ...ops.arithmetic import abs as sizes
-from ...ops.norms import vector_norm
+from ...ops.elementary.arithmetic import abs as sizes
+from ...ops.linalg.norms import vector_norm
 from ...tensor.creation import asarray, tensor
 from ...tensor.random import rand
 from .parametrized import parametrized_names

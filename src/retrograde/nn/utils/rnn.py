@@ -6,12 +6,12 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ArgumentError, DTypeError, ShapeError, TraceError
-from ...ops.borders import pad
-from ...ops.comparisons import where
-from ...ops.gathering import take
-from ...ops.joins import stack
-from ...ops.movements import reshape, transpose
-from ...ops.selections import getitem
+from ...ops.elementary.comparisons import where
+from ...ops.manipulation.borders import pad
+from ...ops.manipulation.gathering import take
+from ...ops.manipulation.joins import stack
+from ...ops.manipulation.movements import reshape, transpose
+from ...ops.manipulation.selections import getitem
 from ...tensor.creation import asarray
 
 _SIDES = ("right", "left")

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import OnnxError, UnsupportedOnnxError
-from ...ops.joins import stack
-from ...ops.movements import flip, moveaxis
+from ...ops.manipulation.joins import stack
+from ...ops.manipulation.movements import flip, moveaxis
 from ...transforms.loops import cond, while_loop
 from ...transforms.scan import scan
 from ..rule import rule

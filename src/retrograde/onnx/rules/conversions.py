@@ -5,7 +5,7 @@ import numpy as np
 
 from ...dtypes import bfloat16, is_float
 from ...errors import OnnxError
-from ...ops.conversions import astype, bitcast
+from ...ops.elementary.conversions import astype, bitcast
 from ..library import element_types
 from ..rule import rule
 from ..values import is_computed, numbers

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import OnnxError, UnsupportedOnnxError
-from ...ops.borders import pad
-from ...ops.contractions import einsum
-from ...ops.conversions import astype
-from ...ops.convolution import conv1d, conv2d
-from ...ops.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
-from ...ops.movements import reshape
-from ...ops.patches import columns_to_image
+from ...ops.elementary.conversions import astype
+from ...ops.images.convolution import conv1d, conv2d
+from ...ops.images.convolutions import conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+from ...ops.linalg.contractions import einsum
+from ...ops.manipulation.borders import pad
+from ...ops.manipulation.movements import reshape
+from ...ops.manipulation.patches import columns_to_image
 from ..rule import rule
 from ..values import integers
 from .sampling import at_places

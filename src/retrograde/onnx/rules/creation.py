@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.conversions import astype
+from ...ops.elementary.conversions import astype
 from ..library import element_types
 from ..rule import rule
 from ..values import integers, is_floating

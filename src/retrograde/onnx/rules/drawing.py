@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...ops.comparisons import less
-from ...ops.conversions import astype
+from ...ops.elementary.comparisons import less
+from ...ops.elementary.conversions import astype
 from ...tensor.random import rand, randn
 from ..library import element_types
 from ..rule import rule

@@ -4,10 +4,22 @@ from functools import reduce
 
 import numpy as np
 
-from ...ops.activation import elu, gelu, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus
-from ...ops.arithmetic import abs, add, divide, floor_divide, multiply, negative, power, reciprocal, remainder, sign, sqrt, subtract
-from ...ops.bits import bitwise_left_shift, bitwise_right_shift
-from ...ops.comparisons import (
+from ...ops.elementary.arithmetic import (
+    abs,
+    add,
+    divide,
+    floor_divide,
+    multiply,
+    negative,
+    power,
+    reciprocal,
+    remainder,
+    sign,
+    sqrt,
+    subtract,
+)
+from ...ops.elementary.bits import bitwise_left_shift, bitwise_right_shift
+from ...ops.elementary.comparisons import (
     bitwise_and,
     bitwise_invert,
     bitwise_or,
@@ -27,12 +39,13 @@ from ...ops.comparisons import (
     minimum,
     where,
 )
-from ...ops.conversions import astype
-from ...ops.exponential import exp, expm1, log
-from ...ops.hyperbolic import acosh, asinh, atanh, cosh, sinh
-from ...ops.rounding import ceil, floor, round
-from ...ops.special import erf
-from ...ops.trigonometric import acos, asin, atan, cos, sin, tan, tanh
+from ...ops.elementary.conversions import astype
+from ...ops.elementary.exponential import exp, expm1, log
+from ...ops.elementary.hyperbolic import acosh, asinh, atanh, cosh, sinh
+from ...ops.elementary.rounding import ceil, floor, round
+from ...ops.elementary.trigonometric import acos, asin, atan, cos, sin, tan, tanh
+from ...ops.networks.activation import elu, gelu, hardswish, leaky_relu, mish, relu, sigmoid, silu, softplus
+from ...ops.special.error_function import erf
 from ..rule import rule
 from ..values import is_floating
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.comparisons import where
-from ...ops.conversions import astype
-from ...ops.gathering import take
-from ...ops.scattering import gather, scatter_reduce
-from ...ops.scattering import scatter as scatter_along
-from ...ops.selections import set_at
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.conversions import astype
+from ...ops.manipulation.gathering import take
+from ...ops.manipulation.scattering import gather, scatter_reduce
+from ...ops.manipulation.scattering import scatter as scatter_along
+from ...ops.manipulation.selections import set_at
 from ..rule import rule
 from ..values import integers, is_computed, numbers
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from ...ops.arithmetic import divide, sqrt, square
-from ...ops.borders import pad
-from ...ops.comparisons import greater_equal
-from ...ops.conversions import astype
-from ...ops.exponential import exp, log
-from ...ops.normalization import fixed_norm
-from ...ops.reductions import mean
-from ...ops.roots import rsqrt
+from ...ops.axes.reductions import mean
+from ...ops.elementary.arithmetic import divide, rsqrt, sqrt, square
+from ...ops.elementary.comparisons import greater_equal
+from ...ops.elementary.conversions import astype
+from ...ops.elementary.exponential import exp, log
+from ...ops.manipulation.borders import pad
+from ...ops.networks.normalization import fixed_norm
 from ...tensor.random import rand
 from ..library import element_types
 from ..rule import rule

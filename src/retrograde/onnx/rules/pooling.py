@@ -6,14 +6,14 @@ import math
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.arithmetic import abs, power
-from ...ops.borders import pad
-from ...ops.conversions import astype
-from ...ops.patches import unfold
-from ...ops.pooling import avg_pool2d, max_pool2d
-from ...ops.reductions import max, mean, sum
-from ...ops.scattering import scatter
-from ...ops.searches import argmax
+from ...ops.axes.reductions import max, mean, sum
+from ...ops.axes.searches import argmax
+from ...ops.elementary.arithmetic import abs, power
+from ...ops.elementary.conversions import astype
+from ...ops.images.pooling import avg_pool2d, max_pool2d
+from ...ops.manipulation.borders import pad
+from ...ops.manipulation.patches import unfold
+from ...ops.manipulation.scattering import scatter
 from ..rule import rule
 from ..values import integers, is_floating, numbers
 from .convolution import geometry

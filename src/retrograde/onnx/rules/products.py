@@ -3,9 +3,9 @@
 import numpy as np
 
 from ...linalg import det
-from ...ops.contractions import einsum, matmul
-from ...ops.conversions import astype
-from ...ops.movements import transpose
+from ...ops.elementary.conversions import astype
+from ...ops.linalg.contractions import einsum, matmul
+from ...ops.manipulation.movements import transpose
 from ..rule import rule
 
 

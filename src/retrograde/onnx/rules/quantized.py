@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.arithmetic import divide
-from ...ops.comparisons import clip, maximum, minimum
-from ...ops.contractions import matmul
-from ...ops.conversions import astype
-from ...ops.reductions import max, min
-from ...ops.rounding import round
+from ...ops.axes.reductions import max, min
+from ...ops.elementary.arithmetic import divide
+from ...ops.elementary.comparisons import clip, maximum, minimum
+from ...ops.elementary.conversions import astype
+from ...ops.elementary.rounding import round
+from ...ops.linalg.contractions import matmul
 from ..library import element_types
 from ..rule import rule
 from ..values import is_computed, numbers

@@ -4,14 +4,14 @@
 import numpy as np
 
 from ...errors import OnnxError, UnsupportedOnnxError
-from ...ops.activation import elu, leaky_relu, relu, sigmoid, softplus
-from ...ops.arithmetic import abs
-from ...ops.comparisons import clip as limited
-from ...ops.comparisons import greater, where
-from ...ops.contractions import matmul
-from ...ops.joins import stack
-from ...ops.movements import permute_dims
-from ...ops.trigonometric import tanh
+from ...ops.elementary.arithmetic import abs
+from ...ops.elementary.comparisons import clip as limited
+from ...ops.elementary.comparisons import greater, where
+from ...ops.elementary.trigonometric import tanh
+from ...ops.linalg.contractions import matmul
+from ...ops.manipulation.joins import stack
+from ...ops.manipulation.movements import permute_dims
+from ...ops.networks.activation import elu, leaky_relu, relu, sigmoid, softplus
 from ...transforms.scan import scan
 from ..rule import rule
 

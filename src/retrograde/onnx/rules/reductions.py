@@ -2,19 +2,19 @@
 
 import numpy as np
 
-from ...ops.activation import log_softmax, softmax
-from ...ops.arithmetic import abs, divide, sqrt, square
-from ...ops.comparisons import equal, where
-from ...ops.conversions import astype
-from ...ops.exponential import log
-from ...ops.gathering import take_along_axis
-from ...ops.joins import concatenate
-from ...ops.movements import flip, reshape
-from ...ops.products import cumprod, cumsum, prod
-from ...ops.rankings import topk
-from ...ops.reductions import logsumexp, max, mean, min, sum
-from ...ops.searches import argmax, argmin
-from ...ops.sorting import argsort
+from ...ops.axes.products import cumprod, cumsum, prod
+from ...ops.axes.rankings import topk
+from ...ops.axes.reductions import logsumexp, max, mean, min, sum
+from ...ops.axes.searches import argmax, argmin
+from ...ops.axes.sorting import argsort
+from ...ops.elementary.arithmetic import abs, divide, sqrt, square
+from ...ops.elementary.comparisons import equal, where
+from ...ops.elementary.conversions import astype
+from ...ops.elementary.exponential import log
+from ...ops.manipulation.gathering import take_along_axis
+from ...ops.manipulation.joins import concatenate
+from ...ops.manipulation.movements import flip, reshape
+from ...ops.networks.activation import log_softmax, softmax
 from ..rule import rule
 from ..values import integer, integers, is_floating
 

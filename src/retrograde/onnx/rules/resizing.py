@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.comparisons import clip, where
+from ...ops.elementary.comparisons import clip, where
 from ..rule import rule
 from ..values import integers, is_floating
 from .creation import checked_shape

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.comparisons import clip, logical_and, maximum, where
-from ...ops.conversions import astype
-from ...ops.joins import stack
-from ...ops.reductions import max, mean
-from ...ops.resampling import cubic_weights
-from ...ops.rounding import floor, round
+from ...ops.axes.reductions import max, mean
+from ...ops.elementary.comparisons import clip, logical_and, maximum, where
+from ...ops.elementary.conversions import astype
+from ...ops.elementary.rounding import floor, round
+from ...ops.images.resampling import cubic_weights
+from ...ops.manipulation.joins import stack
 from ..rule import rule
 from ..values import numbers
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...errors import OnnxError
-from ...ops.joins import concatenate, stack
-from ...ops.movements import squeeze
+from ...ops.manipulation.joins import concatenate, stack
+from ...ops.manipulation.movements import squeeze
 from ..library import element_types
 from ..rule import rule
 from ..running import MISSING

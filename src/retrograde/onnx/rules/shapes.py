@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from ...errors import OnnxError, UnsupportedOnnxError
-from ...ops.borders import pad
-from ...ops.joins import concatenate
-from ...ops.matrices import tril, triu
-from ...ops.movements import broadcast_to, permute_dims, reshape, squeeze
-from ...ops.repetition import tile
+from ...ops.linalg.matrices import tril, triu
+from ...ops.manipulation.borders import pad
+from ...ops.manipulation.joins import concatenate
+from ...ops.manipulation.movements import broadcast_to, permute_dims, reshape, squeeze
+from ...ops.manipulation.repetition import tile
 from ...shapes import broadcast
 from ..rule import rule
 from ..values import integer, integers, is_computed

@@ -6,10 +6,10 @@ from ...errors import OnnxError
 from ...fft import fft, ifft, irfft
 from ...ops.complexes import complex as joined
 from ...ops.complexes import imag, real
-from ...ops.conversions import astype
-from ...ops.joins import stack
-from ...ops.movements import moveaxis
-from ...ops.patches import unfold
+from ...ops.elementary.conversions import astype
+from ...ops.manipulation.joins import stack
+from ...ops.manipulation.movements import moveaxis
+from ...ops.manipulation.patches import unfold
 from ..library import element_types
 from ..rule import rule
 from ..values import integer

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...ops.arithmetic import sqrt
-from ...ops.comparisons import greater
-from ...ops.conversions import astype
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.elementary.comparisons import greater
+from ...ops.elementary.conversions import astype
 from ..rule import rule
 
 _DOMAIN = "ai.onnx.preview.training"

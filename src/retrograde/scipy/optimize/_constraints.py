@@ -4,8 +4,8 @@ import numpy as np
 
 from ...errors import ArgumentError
 from ...extras import optional
-from ...ops.contractions import matmul
-from ...ops.reductions import sum
+from ...ops.axes.reductions import sum
+from ...ops.linalg.contractions import matmul
 from ...transforms.grad import grad, jacobian
 from .._given import Attempted, Given, array, check_outside, inputs, unlinked, vector
 from ._bounds import MAYBE, decided

@@ -3,11 +3,11 @@
 import numpy as np
 
 from ...extras import optional
-from ...ops.arithmetic import sqrt
-from ...ops.comparisons import where
-from ...ops.exponential import log1p
-from ...ops.reductions import sum
-from ...ops.trigonometric import atan
+from ...ops.axes.reductions import sum
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.exponential import log1p
+from ...ops.elementary.trigonometric import atan
 from ...transforms.grad import grad, jacobian
 from .._given import Attempted, Given, Start, array, check_outside, inputs, parted, unlinked, vector
 from .._implicit import Solution, solution_of

@@ -8,9 +8,9 @@ from ...core.value import Value
 from ...errors import ArgumentError
 from ...extras import optional
 from ...misc.flatten import flatten
-from ...ops.comparisons import where
-from ...ops.joins import concatenate
-from ...ops.reductions import sum
+from ...ops.axes.reductions import sum
+from ...ops.elementary.comparisons import where
+from ...ops.manipulation.joins import concatenate
 from ...transforms.grad import grad, jacobian, value_and_grad, vjp
 from .._given import Attempted, Given, Start, array, check_outside, inputs, number, parted, unlinked
 from .._implicit import Solution, solution_of

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...extras import optional
-from ...ops.movements import reshape
+from ...ops.manipulation.movements import reshape
 from ...transforms.grad import grad, jacobian
 from .._given import Attempted, Given, Start, array, check_outside, inputs, number, parted, vector
 from .._implicit import Solution, solution_of

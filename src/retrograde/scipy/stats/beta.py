@@ -1,9 +1,8 @@
 """The beta distribution."""
 
-from ...ops.comparisons import where
-from ...ops.entropies import xlog1py
-from ...ops.exponential import exp, log
-from ...ops.special import xlogy
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.exponential import exp, log
+from ...ops.special.entropies import xlog1py, xlogy
 from .._distributions import betaln, integral, methods
 
 

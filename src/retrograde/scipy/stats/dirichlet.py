@@ -1,10 +1,10 @@
 """Dirichlet's distribution."""
 
-from ...ops.exponential import exp
-from ...ops.joins import concatenate
-from ...ops.movements import expand_dims
-from ...ops.reductions import sum
-from ...ops.special import xlogy
+from ...ops.axes.reductions import sum
+from ...ops.elementary.exponential import exp
+from ...ops.manipulation.joins import concatenate
+from ...ops.manipulation.movements import expand_dims
+from ...ops.special.entropies import xlogy
 from ...tensor.counterparts.operands import stacked
 from .._distributions import gammaln, methods
 

@@ -1,9 +1,9 @@
 """The gamma distribution."""
 
-from ...ops.comparisons import maximum, where
-from ...ops.exponential import log
-from ...ops.incomplete import gamma_density, gammainc, gammaincc
-from ...ops.special import xlogy
+from ...ops.elementary.comparisons import maximum, where
+from ...ops.elementary.exponential import log
+from ...ops.special.entropies import xlogy
+from ...ops.special.incomplete import gamma_density, gammainc, gammaincc
 from .._distributions import gammaln, methods
 
 

@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from ...ops.contractions import matmul
-from ...ops.determinants import slogdet_pair
-from ...ops.exponential import exp
-from ...ops.inverses import solve
-from ...ops.matrices import diag
-from ...ops.movements import matrix_transpose
-from ...ops.reductions import sum
+from ...ops.axes.reductions import sum
+from ...ops.elementary.exponential import exp
+from ...ops.linalg.contractions import matmul
+from ...ops.linalg.determinants import slogdet_pair
+from ...ops.linalg.inverses import solve
+from ...ops.linalg.matrices import diag
+from ...ops.manipulation.movements import matrix_transpose
 from ...tensor.counterparts.operands import constant, stacked
 from .._distributions import methods
 

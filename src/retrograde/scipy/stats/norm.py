@@ -2,8 +2,8 @@
 
 import math
 
-from ...ops.exponential import exp, log
-from ...ops.normal import log_ndtr, ndtr
+from ...ops.elementary.exponential import exp, log
+from ...ops.special.normal import log_ndtr, ndtr
 from .._distributions import methods
 
 _HALF_LOG = 0.5 * math.log(2 * math.pi)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...ops.comparisons import where
-from ...ops.incomplete import gamma_density, gammainc, gammaincc
-from ...ops.special import xlogy
+from ...ops.elementary.comparisons import where
+from ...ops.special.entropies import xlogy
+from ...ops.special.incomplete import gamma_density, gammainc, gammaincc
 from ...tensor.counterparts.operands import constant
 from .._distributions import gammaln, methods
 

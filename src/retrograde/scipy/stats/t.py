@@ -1,6 +1,6 @@
 """Student's t distribution."""
 
-from ...ops.exponential import exp, log, log1p
+from ...ops.elementary.exponential import exp, log, log1p
 from .._distributions import betaln, integral, methods
 
 

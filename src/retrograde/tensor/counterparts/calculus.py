@@ -8,17 +8,18 @@ import numpy as np
 from ...core.value import Value
 from ...dtypes import is_float
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import contractions, running, tensors
-from ...ops.arithmetic import power
-from ...ops.comparisons import where
+from ...ops.axes import running
+from ...ops.axes.reductions import sum
 from ...ops.complexes import conj
-from ...ops.convolution import conv1d
-from ...ops.joins import concatenate, stack
-from ...ops.matrices import trace
-from ...ops.movements import flip, moveaxis, ravel, reshape
-from ...ops.reductions import sum
-from ...ops.repetition import tile
-from ...ops.rounding import floor
+from ...ops.elementary.arithmetic import power
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.rounding import floor
+from ...ops.images.convolution import conv1d
+from ...ops.linalg import contractions, tensors
+from ...ops.linalg.matrices import trace
+from ...ops.manipulation.joins import concatenate, stack
+from ...ops.manipulation.movements import flip, moveaxis, ravel, reshape
+from ...ops.manipulation.repetition import tile
 from ...shapes import axis_tuple
 from .operands import cast, data_of, refuse, stacked
 

@@ -4,14 +4,14 @@ import numpy as np
 
 from ...dtypes import is_float
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import products, reductions, searches, spreads
-from ...ops.arithmetic import sqrt
-from ...ops.comparisons import clip, isnan, maximum, minimum, where
+from ...ops.axes import products, reductions, searches, spreads
+from ...ops.axes.running import cumulative_prod, cumulative_sum
 from ...ops.complexes import complex, conj, imag, real
-from ...ops.contractions import matmul
-from ...ops.conversions import contiguous
-from ...ops.movements import permute_dims, reshape
-from ...ops.running import cumulative_prod, cumulative_sum
+from ...ops.elementary.arithmetic import sqrt
+from ...ops.elementary.comparisons import clip, isnan, maximum, minimum, where
+from ...ops.elementary.conversions import contiguous
+from ...ops.linalg.contractions import matmul
+from ...ops.manipulation.movements import permute_dims, reshape
 from ...shapes import axis_tuple, count
 from .operands import cast, data_of, is_kept, refuse, stacked
 

@@ -1,10 +1,10 @@
 """Joining: functions of NumPy that put a sequence of arrays together, or make an array of nested lists."""
 
 from ...errors import ArgumentError, DTypeError
-from ...ops.comparisons import where
-from ...ops.conversions import contiguous
-from ...ops.joins import concatenate, stack
-from ...ops.movements import reshape
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.conversions import contiguous
+from ...ops.manipulation.joins import concatenate, stack
+from ...ops.manipulation.movements import reshape
 from .operands import cast, data_of, refuse, stacked
 from .shaping import atleast_1d, atleast_2d, atleast_3d
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import DTypeError, MissingRuleError
-from ...ops.joins import stack
+from ...ops.manipulation.joins import stack
 from ..boxes import gathered
 from ..tensor import Tensor
 

@@ -3,8 +3,10 @@
 import numpy as np
 
 from ...dtypes import is_float
-from ...ops import gathering, rankings, rounding, sorting
-from ...ops.movements import ravel
+from ...ops.axes import rankings, sorting
+from ...ops.elementary import rounding
+from ...ops.manipulation import gathering
+from ...ops.manipulation.movements import ravel
 from .operands import data_of, is_kept, refuse, stacked
 
 

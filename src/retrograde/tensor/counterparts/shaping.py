@@ -7,14 +7,14 @@ import numpy as np
 
 from ...core.value import Value
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import finding
-from ...ops.borders import pad_border
-from ...ops.comparisons import where
+from ...ops.axes import finding
 from ...ops.complexes import angle, imag, real
-from ...ops.gathering import take
-from ...ops.grids import broadcast_arrays, meshgrid, unstack
-from ...ops.matrices import diag, diagonal, tril, triu
-from ...ops.movements import (
+from ...ops.elementary.comparisons import where
+from ...ops.linalg.matrices import diag, diagonal, tril, triu
+from ...ops.manipulation.borders import pad_border
+from ...ops.manipulation.gathering import take
+from ...ops.manipulation.grids import broadcast_arrays, meshgrid, unstack
+from ...ops.manipulation.movements import (
     broadcast_to,
     expand_dims,
     flip,
@@ -26,8 +26,8 @@ from ...ops.movements import (
     squeeze,
     transpose,
 )
-from ...ops.repetition import repeat, roll, split, tile
-from ...ops.selections import getitem
+from ...ops.manipulation.repetition import repeat, roll, split, tile
+from ...ops.manipulation.selections import getitem
 from ...shapes import axis_tuple, one_axis
 from .operands import data_of, refuse, stacked
 

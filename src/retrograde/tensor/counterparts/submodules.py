@@ -6,22 +6,11 @@ import ml_dtypes
 import numpy as np
 
 from ...errors import ArgumentError, ShapeError
-from ...ops import (
-    complexes,
-    contractions,
-    determinants,
-    eigen,
-    factorizations,
-    fourier,
-    inverses,
-    matrices,
-    movements,
-    norms,
-    reductions,
-    searches,
-    tensors,
-)
-from ...ops._linalg import check_square
+from ...ops import complexes, fourier
+from ...ops.axes import reductions, searches
+from ...ops.linalg import contractions, determinants, eigen, factorizations, inverses, matrices, norms, tensors
+from ...ops.linalg._linalg import check_square
+from ...ops.manipulation import movements
 from . import calculus
 from .operands import refuse, stacked
 

@@ -6,19 +6,18 @@ import numpy as np
 
 from ...dtypes import is_float
 from ...errors import DTypeError
-from ...ops.arithmetic import abs, floor_divide, power, remainder, sign
-from ...ops.bessel_orders import bessel_i, bessel_ie, bessel_j, bessel_y
-from ...ops.bits import copysign, signbit
-from ...ops.comparisons import isinf, isnan, maximum, minimum, where
 from ...ops.complexes import conj
-from ...ops.contractions import matmul
-from ...ops.entropies import log1pmx
-from ...ops.exponential import exp, expm1, log, log1p, logaddexp
-from ...ops.gammas import regularized_beta
-from ...ops.movements import expand_dims
-from ...ops.rounding import round, trunc
-from ...ops.special import hypot
-from ...ops.trigonometric import cos, sin, tan
+from ...ops.elementary.arithmetic import abs, floor_divide, power, remainder, sign
+from ...ops.elementary.bits import copysign, signbit
+from ...ops.elementary.comparisons import isinf, isnan, maximum, minimum, where
+from ...ops.elementary.exponential import exp, expm1, log, log1p, logaddexp
+from ...ops.elementary.rounding import round, trunc
+from ...ops.elementary.trigonometric import cos, hypot, sin, tan
+from ...ops.linalg.contractions import matmul
+from ...ops.manipulation.movements import expand_dims
+from ...ops.special.bessel import bessel_i, bessel_ie, bessel_j, bessel_y
+from ...ops.special.entropies import log1pmx
+from ...ops.special.gamma import regularized_beta
 from .operands import cast, constant, data_of, stacked
 from .passing import on_data
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import MissingRuleError
-from ...ops.counts import random_binomial, random_poisson, words_of_counts
-from ...ops.random import default_generator
+from ...ops.random.counts import random_binomial, random_poisson, words_of_counts
+from ...ops.random.draws import default_generator
 from ..creation import arange
 from . import constraints
 from .distribution import Distribution

@@ -4,10 +4,9 @@ import math
 from typing import ClassVar
 
 from ...errors import ShapeError
-from ...ops._marsaglia import words_of_gamma
-from ...ops.dirichlet import random_dirichlet
-from ...ops.joins import stack
-from ...ops.random import default_generator
+from ...ops.manipulation.joins import stack
+from ...ops.random.draws import default_generator
+from ...ops.random.gammas import random_dirichlet, words_of_gamma
 from ...tensor import distributions as draws
 from ..kinds import operand
 from ..nn import functional

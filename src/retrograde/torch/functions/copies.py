@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...errors import ArgumentError
-from ...ops import gathering, movements, selections
+from ...ops.manipulation import gathering, movements, selections
 from .. import shapes
 from ..kinds import operand
 from ..methods import FUNCTIONS

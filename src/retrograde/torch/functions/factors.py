@@ -7,9 +7,9 @@ import numpy as np
 from ...core.function import Function
 from ...core.mode import is_tracing, whole
 from ...errors import MissingRuleError
-from ...ops.elimination import lu_factor as _eliminated
-from ...ops.joins import concatenate
-from ...ops.triangular import solve_triangular as solve
+from ...ops.linalg.elimination import lu_factor as _eliminated
+from ...ops.linalg.triangular import solve_triangular as solve
+from ...ops.manipulation.joins import concatenate
 from .. import creation, kinds
 from ..kinds import operand
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError
-from ...ops import segments
+from ...ops.manipulation import segments
 from .. import kinds, linalg, shapes
 from ..creation import zeros
 from ..kinds import operand

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...ops import movements, selections
+from ...ops.manipulation import movements, selections
 from ...shapes import one_axis
 from .. import indexing, kinds
 from ..kinds import operand

@@ -3,8 +3,8 @@
 from typing import Any
 
 from ...errors import ArgumentError
-from ...ops import movements, selections
 from ...ops.complexes import view_as_real
+from ...ops.manipulation import movements, selections
 from .. import creation, fft
 from ..kinds import operand
 from ..nn.functional import pad as padded

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from ...ops.bessel import i0
+from ...ops.special.bessel import i0
 from .. import creation
 from ..absent import absent_from
 

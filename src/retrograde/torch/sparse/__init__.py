@@ -5,8 +5,8 @@ from functools import wraps
 from typing import Any
 
 from ...errors import ArgumentError
-from ...ops import segments
-from ...ops.gathering import take
+from ...ops.manipulation import segments
+from ...ops.manipulation.gathering import take
 from ...shapes import one_axis
 from ..absent import absent_from
 from .making import METHODS, sparse_coo_tensor, sparse_csr_tensor

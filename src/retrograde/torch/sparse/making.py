@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.symbol import Symbol
 from ...errors import ArgumentError, OutOfRangeError, ShapeError
-from ...ops import selections
+from ...ops.manipulation import selections
 from .. import creation, kinds
 from ..devices import placed
 from ..shapes import Size

@@ -9,9 +9,9 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...core.value import Value
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops import joins, movements, segments, selections
-from ...ops.conversions import astype
-from ...ops.gathering import take
+from ...ops.elementary.conversions import astype
+from ...ops.manipulation import joins, movements, segments, selections
+from ...ops.manipulation.gathering import take
 from ...shapes import one_axis
 from .. import devices, kinds
 from ..absent import absent_from

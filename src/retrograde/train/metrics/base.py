@@ -8,7 +8,7 @@ import numpy as np
 from ... import tree
 from ...dtypes import float64
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...ops.reductions import sum as total_of
+from ...ops.axes.reductions import sum as total_of
 from ...tensor.creation import asarray
 
 

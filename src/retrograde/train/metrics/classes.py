@@ -7,11 +7,11 @@ import numpy as np
 from ...dtypes import bool_, float64, int64
 from ...errors import ArgumentError
 from ...nn.functional import cross_entropy
-from ...ops.activation import sigmoid, softmax
-from ...ops.comparisons import where
-from ...ops.reductions import max as largest
-from ...ops.reductions import sum as total_of
-from ...ops.rounding import ceil
+from ...ops.axes.reductions import max as largest
+from ...ops.axes.reductions import sum as total_of
+from ...ops.elementary.comparisons import where
+from ...ops.elementary.rounding import ceil
+from ...ops.networks.activation import sigmoid, softmax
 from ...tensor.creation import arange, asarray
 from .base import Metric, check_scores, ratio
 

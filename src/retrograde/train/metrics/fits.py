@@ -6,8 +6,8 @@ import numpy as np
 
 from ...dtypes import float64
 from ...errors import ArgumentError, ShapeError
-from ...ops.activation import softmax
-from ...ops.reductions import sum as total_of
+from ...ops.axes.reductions import sum as total_of
+from ...ops.networks.activation import softmax
 from ...tensor.creation import asarray
 from .base import Metric, check_scores
 

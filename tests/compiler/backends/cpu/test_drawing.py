@@ -9,7 +9,7 @@ import retrograde as rg
 from retrograde.compiler.backends.cpu import drawing
 from retrograde.compiler.backends.cpu.units import library
 from retrograde.compiler.calls.eager import eager
-from retrograde.ops import _streams
+from retrograde.ops.random import _streams
 from together import in_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")

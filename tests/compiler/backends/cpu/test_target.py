@@ -27,8 +27,8 @@ from retrograde.compiler.target import NAMES, lacking, named
 from retrograde.compiler.trace.outcome import outcome_of
 from retrograde.core.symbol import Symbol
 from retrograde.errors import ArgumentError
-from retrograde.ops.conversions import astype
-from retrograde.ops.random import random_normal
+from retrograde.ops.elementary.conversions import astype
+from retrograde.ops.random.draws import random_normal
 
 
 def _attended(x):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ....dtypes import name_of
-from ....ops._streams import CALL
+from ....ops.random._streams import CALL
 from ... import cost
 from ...kernels.random_plan import RandomPlan, has_kernel
 from . import threads

@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from ....once import once
+from ...run.heap import keep_freed_blocks
 from ...target import Target
 from .cache import default_cache
-from .heap import keep_freed_blocks
 from .image import IS_POSSIBLE, Images, is_image
 from .machine import name_for
 

@@ -2,10 +2,10 @@
 
 A lane of 64 bits computes a block of four words, one after the other in its lower half: what is above does not matter, since
 products are of lower halves. The first and the third words of all blocks are then one vector, the second and the fourth another.
-See ops/_philox.py for the generator and ops/_box_muller.py for normal numbers.
+See ops/random/_philox.py for the generator and ops/random/_box_muller.py for normal numbers.
 """
 
-from .....ops._box_muller import normal_pair, uniform_of_two
+from .....ops.random._box_muller import normal_pair, uniform_of_two
 from . import emit, ir
 from .builder import Builder
 from .emit import I32, I64

@@ -1,6 +1,6 @@
 """Blocks of quantised weights in registers: for each format, the numbers of a block as vectors of float32, in order.
 
-The formulas are those of `ops._quantizing`, and give the same bits: all products but the last are exact.
+The formulas are those of `ops.networks._quantizing`, and give the same bits: all products but the last are exact.
 """
 
 from .. import emit, ir

@@ -8,14 +8,14 @@ import math
 
 from numpy.polynomial.chebyshev import cheb2poly
 
-from ......ops import _gamma
+from ......ops.special import _log_gamma as constants
 from .logarithmic import split_normal
 from .table import function
 
 #: So many steps lead from 10 down to the interval.
 _STEPS = 8
 _LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
-_NEAR_ROOT = tuple(cheb2poly(_gamma.NEAR_ROOT).tolist())
+_NEAR_ROOT = tuple(cheb2poly(constants.NEAR_ROOT).tolist())
 #: Below this the gamma function is 1 / x.
 _TINY = 1e-17
 
@@ -39,7 +39,7 @@ def lgamma(k, x):
 
 def _log_gamma(k, x):
     """For x of at least 0."""
-    is_large, steps = k.less_equal(_gamma.LARGE, x), k.maximum(k.floor(k.subtract(x, 1.5)), 0)
+    is_large, steps = k.less_equal(constants.LARGE, x), k.maximum(k.floor(k.subtract(x, 1.5)), 0)
     y = k.subtract(x, k.minimum(steps, _STEPS))
     product, factor = k.constant(1), y
     for i in range(_STEPS):
@@ -50,10 +50,10 @@ def _log_gamma(k, x):
     t = k.subtract(y, k.where(is_lowest, 0, k.where(is_lower, 1, 2)))
     t = k.where(is_large, 0, t)
     logarithm = k.log(k.where(is_large, x, k.where(is_lowest, y, product)))
-    rest = k.subtract(k.multiply(t, k.polynomial(t, _gamma.NEAR_TWO)), k.where(is_lower, k.log1p(t), 0))
+    rest = k.subtract(k.multiply(t, k.polynomial(t, constants.NEAR_TWO)), k.where(is_lower, k.log1p(t), 0))
     below = k.add(rest, k.where(is_lowest, k.negative(logarithm), logarithm))
     inverse = k.divide(1, x)
-    series = k.multiply(k.polynomial(k.multiply(inverse, inverse), _gamma.STIRLING), inverse)
+    series = k.multiply(k.polynomial(k.multiply(inverse, inverse), constants.STIRLING), inverse)
     above = k.add(k.multiply(k.subtract(x, 0.5), k.subtract(logarithm, 1)), k.add(_LOG_ROOT_TWO_PI - 0.5, series))
     return k.where(is_large, above, below)
 
@@ -76,14 +76,14 @@ def _digamma_reflected(k, x):
     """digamma(1 - x) - pi cot(pi x), each in two parts, since they may cancel."""
     above, r = k.subtract(1, x), _part(k, x)
     lost = k.subtract(k.subtract(1, above), x)
-    is_large = k.less_equal(_gamma.LARGE, above)
+    is_large = k.less_equal(constants.LARGE, above)
     (large, rest_of_large), (small, rest_of_small) = _parts_of_large(k, above), _parts_below(k, above)
     whole, rest = k.where(is_large, large, small), k.where(is_large, rest_of_large, rest_of_small)
     pole, square = k.divide(1, r), k.multiply(r, r)
     rest = k.subtract(rest, k.where(k.less(k.abs(pole), 2.0**20), k.multiply(k.fma(k.negative(r), pole, 1), pole), 0))
     total = k.subtract(whole, pole)
     rest = k.add(rest, _lost_by_sum(k, whole, k.negative(pole), total))
-    slope = k.add(k.divide(1, k.subtract(1, square)), k.polynomial(square, _gamma.COTANGENT))
+    slope = k.add(k.divide(1, k.subtract(1, square)), k.polynomial(square, constants.COTANGENT))
     rest = k.fma(k.multiply(2, r), slope, rest)
     inverse = k.divide(1, above)
     found = k.add(total, k.fma(k.multiply(lost, inverse), k.fma(0.5, inverse, 1), rest))
@@ -101,8 +101,8 @@ def _parts_of_large(k, x):
     n, f = split_normal(k, k.maximum(x, 1))
     inverse = k.divide(1, x)
     square = k.multiply(inverse, inverse)
-    series = k.fma(square, k.polynomial(square, _gamma.HARMONIC), k.multiply(0.5, inverse))
-    return k.multiply(n, _gamma.LOG_TWO[0]), k.add(k.log1p(f), k.fma(n, _gamma.LOG_TWO[1], k.negative(series)))
+    series = k.fma(square, k.polynomial(square, constants.HARMONIC), k.multiply(0.5, inverse))
+    return k.multiply(n, constants.LOG_TWO[0]), k.add(k.log1p(f), k.fma(n, constants.LOG_TWO[1], k.negative(series)))
 
 
 def _parts_below(k, x):
@@ -115,12 +115,13 @@ def _parts_below(k, x):
         before, total = total, k.add(total, term)
         rest = k.add(rest, _lost_by_sum(k, before, term, total))
         place = k.add(place, 1)
-    return total, k.fma(k.subtract(k.subtract(y, _gamma.ROOT[0]), _gamma.ROOT[1]), k.polynomial(k.fma(y, 2, -3), _NEAR_ROOT), rest)
+    from_root = k.subtract(k.subtract(y, constants.ROOT[0]), constants.ROOT[1])
+    return total, k.fma(from_root, k.polynomial(k.fma(y, 2, -3), _NEAR_ROOT), rest)
 
 
 def _digamma(k, x):
     """For positive x."""
-    is_large, steps = k.less_equal(_gamma.LARGE, x), k.maximum(k.ceil(k.subtract(x, 2)), 0)
+    is_large, steps = k.less_equal(constants.LARGE, x), k.maximum(k.ceil(k.subtract(x, 2)), 0)
     y = k.subtract(x, k.minimum(steps, _STEPS))
     above, below, term = k.constant(0), k.constant(1), y
     for i in range(_STEPS):  # 1 / y + 1 / (y + 1) + ..., as one fraction
@@ -131,10 +132,10 @@ def _digamma(k, x):
     fraction = k.divide(k.where(is_low, -1, above), k.where(is_low, y, below))
     y = k.where(is_large, 1.5, k.where(is_low, k.add(y, 1), y))
     near = k.polynomial(k.fma(y, 2, -3), _NEAR_ROOT)
-    small = k.fma(k.subtract(k.subtract(y, _gamma.ROOT[0]), _gamma.ROOT[1]), near, fraction)
+    small = k.fma(k.subtract(k.subtract(y, constants.ROOT[0]), constants.ROOT[1]), near, fraction)
     inverse = k.divide(1, x)
     square = k.multiply(inverse, inverse)
-    series = k.fma(square, k.polynomial(square, _gamma.HARMONIC), k.multiply(0.5, inverse))
+    series = k.fma(square, k.polynomial(square, constants.HARMONIC), k.multiply(0.5, inverse))
     return k.where(is_large, k.subtract(k.log(x), series), small)
 
 

@@ -4,7 +4,7 @@ After the reduction to a quarter turn (`angle.py`): minimax polynomials (Remez e
 forms r + r z P(z) for sine and tangent and 1 - z/2 + z^2 Q(z) for cosine, as in Cephes (Moshier, 1989) and FDLIBM.
 """
 
-from ......ops._box_muller import COSINE, SINE
+from ......ops.random._box_muller import COSINE, SINE
 from .angle import quarter_turns, quarter_turns_exactly
 from .table import function, function_for
 

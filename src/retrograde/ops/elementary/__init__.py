@@ -1,0 +1,1 @@
+"""Elementary functions of each element: arithmetic, comparisons, exponentials, angles, rounding, bits, other types."""

@@ -1,0 +1,1 @@
+"""Images, lines and volumes: convolution, pooling, other sizes."""

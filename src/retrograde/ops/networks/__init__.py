@@ -1,0 +1,1 @@
+"""What layers of networks compute: affine maps, activations, attention, normalisation, recurrence, losses."""

@@ -1,0 +1,1 @@
+"""Random numbers: functions of a state, which is a key and a place in its stream."""

@@ -1,0 +1,1 @@
+"""Special functions of each element: error functions, gamma and beta, Bessel, the normal distribution, entropies."""
