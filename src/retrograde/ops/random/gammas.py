@@ -7,12 +7,13 @@ import numpy as np
 
 from ...dtypes import float64, is_float
 from .._families import elementwise, sampling
+from .._native import by_element
 from .._samples import call, of, uniform
 from ..axes.reductions import sum
 from ..elementary.exponential import log, log1p
 from ..special.incomplete import gamma_density, gammainc_slope
 from ..special.log_gamma import digamma, polygamma
-from . import _dirichlet
+from . import _dirichlet, _gamma_slope
 from ._streams import NORMAL, UNIFORM, numbers_alone
 
 # Each round rejects at most one proposal in twenty, so that the chance to be left after the last one is below 1e-20.
@@ -58,6 +59,26 @@ beta_slope.defvjp(
     lambda g, z, x, a, b, i, j: g * (beta_slope(x, a, b, i, j + 1) - z * (log1p(-x) - digamma(b) + digamma(a + b))))
 
 
+@elementwise(is_public=False, is_real=True, faster=by_element, samples=(
+    call(of((2, 3), _SHAPE), of((3,), _SHAPE)), call(of((), _SHAPE), of((2,), _SHAPE)), call(of((0, 3), _SHAPE), of((3,), _SHAPE))))
+def gamma_slope(a, x, /):
+    r"""$z = -\frac{\partial P / \partial a}{\partial P / \partial x}$ of $P(a, x)$, `gammainc`: how a gamma variable moves with its
+    shape while its rank stays.
+
+    With the density $p$, $\partial_a \ln p = \ln x - \psi(a)$ and $\partial_x \ln p = \tfrac{a - 1}{x} - 1$, so that
+    $\bar a = -\bar z\,(\tfrac{\partial^2_a P}{p} + z\,(\ln x - \psi(a)))$ and
+    $\bar x = -\bar z\,(\ln x - \psi(a) + z\,(\tfrac{a - 1}{x} - 1))$.
+    """
+    dtype = np.result_type(a, x)
+    found = _gamma_slope.slope(np.asarray(a, np.float64), np.asarray(x, np.float64))
+    return found.astype(dtype if is_float(dtype) else np.float64)
+
+
+gamma_slope.defvjp(
+    lambda g, z, a, x: -g * (gammainc_slope(a, x, 2) / gamma_density(a, x) + z * (log(x) - digamma(a))),
+    lambda g, z, a, x: -g * (log(x) - digamma(a) + z * ((a - 1) / x - 1)))
+
+
 @sampling(is_public=False, is_real=True,
     samples=(call(_STATE, of((2, 3), _SHAPE)), call(_STATE, of((), _SHAPE)), call(_STATE, of((0, 3), _SHAPE))),
     skips={"gradients": "a rejected proposal is a jump to differences; test_incomplete.py checks the derivative"})
@@ -65,13 +86,12 @@ def random_gamma(state, a, /):
     r"""Gamma distributed numbers of shape `a` and scale 1, by the method of Marsaglia and Tsang (2000).
 
     The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed and Mnih, "Implicit
-    reparameterization gradients", 2018): $dP = 0$, so
-    $\bar a = -\bar z\, \frac{\partial P / \partial a}{\partial P / \partial z}$.
+    reparameterization gradients", 2018): $dP = 0$, so $\bar a = \bar z\, s$ with $s$ = `gamma_slope`.
     """
     return standard_gamma(state, np.asarray(a))
 
 
-random_gamma.defvjp(None, lambda g, a, z: -g * gammainc_slope(a, z, 1) / gamma_density(a, z))
+random_gamma.defvjp(None, lambda g, a, z: g * gamma_slope(a, z))
 
 
 @sampling(is_public=False, is_real=True, samples=(call(_STATE, of((2, 3), _SHAPE)), call(_STATE, of((0, 3), _SHAPE))),

@@ -1,6 +1,19 @@
 """Elementary functions as LLVM IR on scalars and vectors; importing the package fills the table of `table.py`."""
 
-from . import activation, division, exponential, gamma, hyperbolic, inverse, logarithmic, powers, quantiles, special, trigonometric
+from . import (
+    activation,
+    division,
+    exponential,
+    gamma,
+    gamma_slope,
+    hyperbolic,
+    inverse,
+    logarithmic,
+    powers,
+    quantiles,
+    special,
+    trigonometric,
+)
 from .table import FUNCTIONS, NAMES
 
 __all__ = [
@@ -10,6 +23,7 @@ __all__ = [
     "division",
     "exponential",
     "gamma",
+    "gamma_slope",
     "hyperbolic",
     "inverse",
     "logarithmic",
