@@ -13,7 +13,7 @@ from ..axes.reductions import sum
 from ..elementary.exponential import log, log1p
 from ..special.incomplete import gamma_density, gammainc_slope
 from ..special.log_gamma import digamma, polygamma
-from . import _dirichlet, _gamma_slope
+from . import _beta_slope, _dirichlet, _gamma_slope
 from ._streams import NORMAL, UNIFORM, numbers_alone
 
 # Each round rejects at most one proposal in twenty, so that the chance to be left after the last one is below 1e-20.
@@ -60,6 +60,21 @@ beta_slope.defvjp(
 
 
 @elementwise(is_public=False, is_real=True, faster=by_element, samples=(
+    call(of((2, 3), _PLACE), of((3,), _SHAPE), of((2, 3), _SHAPE)), call(of((), _PLACE), of((2,), _SHAPE), of((2,), _SHAPE))))
+def first_beta_slope(x, a, b, /):
+    r"""`beta_slope` of the orders 1 and 0: how a beta variable moves with $a$ while its rank stays, over $1 - x$."""
+    dtype = np.result_type(x, a, b)
+    found = _beta_slope.slope(*[np.asarray(part, np.float64) for part in (x, a, b)])
+    return found.astype(dtype if is_float(dtype) else np.float64)
+
+
+first_beta_slope.defvjp(
+    lambda g, z, x, a, b: _of_place(g, z, x, a, b, 1, 0),
+    lambda g, z, x, a, b: g * (beta_slope(x, a, b, 2, 0) - z * (log(x) - digamma(a) + digamma(a + b))),
+    lambda g, z, x, a, b: g * (beta_slope(x, a, b, 1, 1) - z * (log1p(-x) - digamma(b) + digamma(a + b))))
+
+
+@elementwise(is_public=False, is_real=True, faster=by_element, samples=(
     call(of((2, 3), _SHAPE), of((3,), _SHAPE)), call(of((), _SHAPE), of((2,), _SHAPE)), call(of((0, 3), _SHAPE), of((3,), _SHAPE))))
 def gamma_slope(a, x, /):
     r"""$z = -\frac{\partial P / \partial a}{\partial P / \partial x}$ of $P(a, x)$, `gammainc`: how a gamma variable moves with its
@@ -100,7 +115,7 @@ def random_dirichlet(state, a, /):
     r"""Rows of positive numbers whose sum is 1, with the density proportional to $\prod_i x_i^{a_i - 1}$.
 
     Each $x_i$ has a beta distribution of $a_i$ and the sum of the others. With $a_i$ it moves so that its rank stays as it
-    is, by $(1 - x_i)\,s_i$ with $s$ = `beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih,
+    is, by $(1 - x_i)\,s_i$ with $s$ = `first_beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih,
     "Implicit reparameterization gradients", 2018): $\bar a_i = s_i\,(\bar z_i - \sum_j z_j \bar z_j)$.
     """
     a = np.asarray(a)
@@ -111,7 +126,7 @@ def random_dirichlet(state, a, /):
 
 def _slope(g, z, a):
     rest = sum(a, -1, keepdims=True) - a
-    return beta_slope(z, a, rest) * (g - sum(z * g, -1, keepdims=True))
+    return first_beta_slope(z, a, rest) * (g - sum(z * g, -1, keepdims=True))
 
 
 random_dirichlet.defvjp(None, lambda g, a, z: _slope(g, z, a))

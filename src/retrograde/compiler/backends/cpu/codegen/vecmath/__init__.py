@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    beta_slope,
     division,
     exponential,
     gamma,
@@ -20,6 +21,7 @@ __all__ = [
     "FUNCTIONS",
     "NAMES",
     "activation",
+    "beta_slope",
     "division",
     "exponential",
     "gamma",
