@@ -4,12 +4,12 @@
 #: the same name.
 EMITTED = frozenset([
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_or", "bitwise_xor", "cbrt",
-    "ceil", "copysign", "cos", "cosh", "digamma", "divide", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor",
-    "floor_divide", "gelu_tanh", "gelu_tanh_slope", "greater", "greater_equal", "hypot", "isfinite", "isinf", "isnan", "less",
-    "less_equal", "lgamma", "log", "log10", "log1p", "log2", "log_sigmoid", "logaddexp", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "power", "reciprocal", "remainder",
-    "round", "rsqrt", "sigmoid", "sign", "silu", "silu_slope", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh",
-    "trunc", "where",
+    "ceil", "copysign", "cos", "cosh", "digamma", "divide", "equal", "erf", "erfc", "erfinv", "exp", "exp2", "expm1",
+    "first_beta_slope", "floor", "floor_divide", "gamma_slope", "gelu_tanh", "gelu_tanh_slope", "greater", "greater_equal",
+    "hypot", "isfinite", "isinf", "isnan", "less", "less_equal", "lgamma", "log", "log10", "log1p", "log2", "log_sigmoid",
+    "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "power", "reciprocal", "remainder", "round", "rsqrt", "sigmoid", "sign", "silu", "silu_slope", "sin", "sinh",
+    "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
 ])
 #: Those that give integers for integers, and whose code takes floats only.
 OF_FLOATS = frozenset(["floor_divide", "power", "remainder"])

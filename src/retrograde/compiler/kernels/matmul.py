@@ -154,6 +154,17 @@ def array_launch(problem, writer):
     return _launch(None, product, _chosen(problem, writer), writer, product.b, lambda buffer: buffer, "c", True)
 
 
+def panel_launches(problem, writer):
+    """The launches of products of no program by a matrix that stays: one that packs "b" in panels, which lie in "c", and one whose
+    "b" is these panels; and how many bytes they take.
+    """
+    packing, (plan,) = writer.code("matmul").choose_panels(writer.target, problem, (problem.m,))
+    product, identity = Product(problem, ("a", 0), ("b", 0)), lambda buffer: buffer
+    pack = _packed(None, packing, writer, identity, product.b, Scratch(packing.panel_bytes))
+    pack = pack._replace(buffers=("b", "b", "c", Scratch(0)))
+    return pack, _launch(None, product, plan, writer, product.b, identity, "c", True), packing.panel_bytes
+
+
 def part_unit(writer, spec):
     """The unit of a part of products."""
     return writer.unit(("product", repr(spec)), partial(writer.code("matmul").write, spec=spec), is_final=True)

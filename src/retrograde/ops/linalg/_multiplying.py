@@ -40,3 +40,21 @@ def exact(contracted, *arrays):
         raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {most}; use a wider dtype, as by "
                          "x.astype(rg.int64), or floats")
     return found.astype(dtype)
+
+
+#: From so many products by one matrix on it pays to bring it in the order in which products read it.
+_MANY = 8
+#: A product of so many operations takes as long as the call of compiled code.
+_WORTH_PACKING = 20_000
+
+
+def multiplier(y, rows, count):
+    """A function of matrices of `rows` rows and of an array for their product by `y`, for `count` of them, which come one by one:
+    all are arrays of one float type, and all but `y` in row-major order.
+    """
+    if count < _MANY:
+        return lambda x, result: np.matmul(x, y, out=result)
+    if 2 * rows * y.size >= _WORTH_PACKING and (found := native("multiplier", y, rows)) is not NotImplemented:
+        return found
+    y = np.ascontiguousarray(y)
+    return lambda x, result: np.matmul(x, y, out=result)

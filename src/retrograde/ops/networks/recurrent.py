@@ -9,14 +9,12 @@ from .._samples import call
 from ..axes.reductions import sum
 from ..elementary.conversions import narrowed, widened
 from ..elementary.trigonometric import tanh
-from ..linalg._multiplying import product
+from ..linalg._multiplying import multiplier, product
 from ..linalg.contractions import matmul
 from ..manipulation.joins import concatenate, stack
 from ..manipulation.movements import permute_dims, reshape, transpose
 from .activation import sigmoid
 
-#: From so many steps on a copy of the weight in the order in which products read it pays.
-_MANY_STEPS = 8
 _FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
 
 
@@ -58,11 +56,11 @@ def lstm_layer(projected, h, c, weight, /):
         return _layer_in_ops(*operands)
     steps, batch, width = projected.shape
     hs, cs = np.empty((2, steps, batch, width // 4), projected.dtype)
-    gates, sizes, turned = np.empty(projected.shape, projected.dtype), (batch, width // 4), weight.T
-    if steps >= _MANY_STEPS:
-        turned = np.ascontiguousarray(turned)
+    gates, sizes, added = np.empty(projected.shape, projected.dtype), (batch, width // 4), np.empty((batch, width), projected.dtype)
+    multiply = multiplier(weight.T, batch, steps)
     for t in range(steps):
-        arrays, results = (projected[t], product(h, turned), c), (gates[t], cs[t], hs[t])
+        multiply(h, added)
+        arrays, results = (projected[t], added, c), (gates[t], cs[t], hs[t])
         if not small_step("lstm_gates", sizes, arrays, results):
             return _layer_in_ops(*operands)
         h, c = results[2], results[1]
@@ -97,15 +95,16 @@ def _lstm_rule(g, needs, h, c, weight, z):  # noqa: ARG001 - all come from one w
 def _rule_of_arrays(g, operands):
     gates, hs, cs, h, c, weight = operands
     steps, batch, size = hs.shape
-    slopes, zero = np.empty_like(gates), np.zeros((batch, size), hs.dtype)
+    slopes, zero, multiply = np.empty_like(gates), np.zeros((batch, size), hs.dtype), multiplier(weight, batch, steps)
     of_hs, of_cs = [np.zeros_like(hs) if part is None else np.ascontiguousarray(part) for part in g[:2]]
-    of_h, of_c = zero, zero
+    of_h, of_c = zero.copy(), zero
     for t in reversed(range(steps)):
         before, of_before = c if t == 0 else cs[t - 1], np.empty_like(zero)
         arrays = of_hs[t], of_h, of_cs[t], of_c, gates[t], before, cs[t]
         if not small_step("lstm_slopes", (batch, size), arrays, (slopes[t], of_before)):
             return None
-        of_c, of_h = of_before, product(slopes[t], weight)
+        multiply(slopes[t], of_h)
+        of_c = of_before
     earlier = np.concatenate([h[None], hs[:-1]]).reshape(-1, size)
     return slopes, of_h, of_c, product(slopes.reshape(-1, 4 * size).T, earlier)
 

@@ -15,6 +15,8 @@ from ..special._log_gamma import digamma, polygamma
 _LEAST = 1e-18
 #: Terms after the greatest, about, until they no longer count, over how much smaller each is than the last.
 _TAIL = 40.0
+#: Not more terms than this are taken for the digits of a small chance.
+_MANY = 2e4
 
 
 def slope(i, j, x, a, b):
@@ -25,7 +27,9 @@ def slope(i, j, x, a, b):
     with np.errstate(all="ignore"):
         x = np.maximum(x, np.finfo(np.float64).tiny)
         is_known = (x <= 1) & (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
-        is_direct = _terms(x, a, b) <= _terms(1 - x, b, a)
+        # Below the mean the other series cancels, as that of a chance near 1 which is taken from 1, and above it this one.
+        terms, others, is_below = _terms(x, a, b), _terms(1 - x, b, a), x * (a + b + 2) <= a + 1
+        is_direct = np.where(is_below, terms <= np.maximum(others, _MANY), (terms <= others) & (others > _MANY))
         chosen = np.flatnonzero(is_known & is_direct)
         if chosen.size:
             x1, a1, b1 = x[chosen], a[chosen], b[chosen]

@@ -85,3 +85,43 @@ def test_other_numbers_are_multiplied_by_numpy():
     np.testing.assert_array_equal(np.asarray(rg.tensor(x) @ rg.tensor(x)), x @ x)
     z = RNG.standard_normal((200, 200)) + 1j
     np.testing.assert_allclose(np.asarray(rg.tensor(z) @ rg.tensor(z)), z @ z)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 40), (40, 3), (130, 270), (500, 33)])
+@pytest.mark.parametrize("layout", ["in order", "transposed", "a part, backwards", "read-only"])
+def test_products_by_a_matrix_that_is_packed_once_are_numpys(layout, shape, dtype):
+    y = RNG.standard_normal(shape).astype(dtype)
+    y = {"transposed": np.asfortranarray(y), "a part, backwards": np.repeat(np.repeat(y, 2, 0), 3, 1)[::-2, ::-3]}.get(layout, y)
+    if layout == "read-only":
+        y.flags.writeable = False
+    for rows in (1, 5, 20):
+        multiply, found = direct.multiplier(y, rows), np.full((rows, shape[1]), np.nan, dtype)
+        for _ in range(2):
+            x = RNG.standard_normal((rows, shape[0])).astype(dtype)
+            multiply(x, found)
+            np.testing.assert_allclose(found, x.astype(np.float64) @ y, rtol=0, atol=80 * shape[0] ** 0.5 * np.finfo(dtype).eps)
+
+
+def test_what_is_packed_is_the_matrix_as_it_was_and_lives_as_long_as_what_multiplies():
+    y, x, found = RNG.standard_normal((64, 48)), RNG.standard_normal((8, 64)), np.empty((8, 48))
+    multiply, expected = direct.multiplier(y, 8), x @ y
+    y[...] = 0
+    others = [direct.multiplier(RNG.standard_normal((64, 48)), 8) for _ in range(20)]
+    multiply(x, found)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    others[7](x, np.empty_like(found))
+    multiply(x, found)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_products_by_packed_matrices_have_equal_bits_for_any_number_of_threads():
+    x, y, before, found = RNG.standard_normal((300, 400), np.float32), RNG.standard_normal((400, 500), np.float32), get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            set_num_threads(threads)
+            found.append(np.empty((300, 500), np.float32))
+            direct.multiplier(y, 300)(x, found[-1])
+    finally:
+        set_num_threads(before)
+    assert all(np.array_equal(found[0], other) for other in found[1:])

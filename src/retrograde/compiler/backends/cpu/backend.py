@@ -12,8 +12,8 @@ from .stored import stored_or_made
 from .units import library
 
 #: What eager ops call for large arrays, by the modules that have it.
-_EAGER = {"fill": "drawing", "function": "functions", "fast_function": "functions", "product": "direct", "planned_rows": "rows",
-          "small": "small"}
+_EAGER = {"fill": "drawing", "function": "functions", "fast_function": "functions", "product": "direct", "multiplier": "direct",
+          "planned_rows": "rows", "small": "small"}
 
 
 class Backend(interface.Backend):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....shapes import row_major
 from ...index.problem import problem_of
-from ...kernels.matmul import array_launch
+from ...kernels.matmul import array_launch, panel_launches
 from ...run.failures import FLAG
 from . import fast_calls, threads
 from .host import target
@@ -43,7 +43,36 @@ def _bound(dtype, x_shape, x_strides, y_shape, y_strides, _):
     shape = (*np.broadcast_shapes(x_shape[:-2], y_shape[:-2]), x_shape[-2], y_shape[-1])
     strides = [dtype.itemsize * step for step in row_major(shape)]
     arrays = [_Strided(*a, dtype) for a in ((x_shape, x_strides), (y_shape, y_strides), (shape, strides))]
-    return shape, _Bound(problem_of(*arrays).with_tall_rows())
+    problem = problem_of(*arrays).with_tall_rows()
+    return shape, _Bound(array_launch(problem, Writer(target())), _is_short(problem))
+
+
+def multiplier(y, rows):
+    """A function of matrices of `rows` rows, in row-major order, and of an array for their product by the matrix `y`, which is
+    packed here, once for all; NotImplemented where only NumPy can tell.
+    """
+    if not y.flags.aligned or any([step % y.itemsize for step in y.strides]):
+        return NotImplemented
+    pack, multiply, nbytes = _bound_panels(y.dtype, y.shape, y.strides, rows, threads.get_num_threads())
+    # Tiles read whole lines of the cache, which panels begin with.
+    room = np.empty(nbytes + 64, np.uint8)
+    panels = room[-address_of(room) % 64 :]
+    pack(y, y, panels)
+    return lambda x, result: multiply(x, panels, result)
+
+
+@lru_cache(maxsize=64)
+def _bound_panels(dtype, shape, strides, rows, _):
+    """What packs a matrix, what multiplies by it, and the bytes of its panels."""
+    k, n = shape
+    order = [_Strided((rows, size), (size * dtype.itemsize, dtype.itemsize), dtype) for size in shape]
+    problem = problem_of(order[0], _Strided(shape, strides, dtype), order[1])
+    pack, multiply, nbytes = panel_launches(problem, Writer(target()))
+    return _Bound(pack, k * n <= _AT_ONCE), _Bound(multiply, _is_short(problem)), nbytes
+
+
+def _is_short(problem):
+    return problem.batch_size * problem.m * problem.n * problem.k <= _AT_ONCE
 
 
 class _Strided(NamedTuple):
@@ -65,10 +94,9 @@ class _Strided(NamedTuple):
 
 
 class _Bound:
-    """A product of one size, cut for the present number of threads, that is called with its arrays."""
+    """The launch of a product of one size, cut for the present number of threads, that is called with its arrays."""
 
-    def __init__(self, problem):
-        launch = array_launch(problem, Writer(target()))
+    def __init__(self, launch, is_short):
         library().load([*launch.units, threads.unit()])
         words, places = Words(), {id(buffer): place for place, buffer in enumerate((POOL, FLAG, *launch.buffers))}
         steps = laid_out([launch], lambda buffer: places[id(buffer)], words)
@@ -77,8 +105,7 @@ class _Bound:
         self._words = words.array(library().address)
         self._steps = address_of(self._words) + 8 * steps
         is_alone = launch.chunks == 1 or threads.get_num_threads() == 1
-        is_small = problem.batch_size * problem.m * problem.n * problem.k <= _AT_ONCE
-        self._fast = self._fast_call() if is_alone and is_small else None
+        self._fast = self._fast_call() if is_alone and is_short else None
 
     def _fast_call(self):
         """What Python calls at once. It holds the interpreter, so that room to work in can be the same for all calls."""
