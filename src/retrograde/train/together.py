@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import nullcontext
+from typing import Any
 
 from .. import distributed as processes
 from ..data.loader import Loader
@@ -64,6 +65,12 @@ class Together:
         for content in processes.world().contents(pickle.dumps(totals.state_dict()), "the metrics of an epoch"):
             found.merge(pickle.loads(content))  # noqa: S301 - of our own processes
         return found
+
+    def alone(self, saver: Any, goes_on):
+        """What gives a context manager, within which nobody else trains into a folder."""
+        if saver is None or not self._is_one and processes.rank() != 0:
+            return nullcontext()
+        return saver.alone(goes_on)
 
     def save(self, save, optimizer):
         """Let process 0 save; the others hand over what they keep of the state of the optimizer."""
