@@ -32,12 +32,13 @@ WRITTEN = """
 
 These ops are written as operators of versions {oldest} to {newest}. All other ops are written as what they are made of, if that
 comes down to these, as losses, norms and most layers do; if not, `rg.onnx.export` raises an UnsupportedOnnxError that names the op.
-Loops (`rg.scan`, `rg.fori_loop`, `rg.while_loop`) and branches (`rg.cond`) are `Loop`.
+Loops (`rg.scan`, `rg.fori_loop`, `rg.while_loop`) and branches (`rg.cond`) are `Loop`; those of `nn.LSTM`, `nn.GRU` and `nn.RNN` in
+float32 are `LSTM`, `GRU` and `RNN`.
 
 {ops}
 """
 #: Nodes of graphs that are no ops.
-_INNER = ("loop", "range", "result")
+_INNER = ("loop", "range", "recurrent layer", "result")
 
 
 def main():

@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES} - {"__init__"}
 #: The layers, lowest first. A package may import from its own layer and from those before it.
 LAYERS = (
-    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "runtime", "wrap_util"},
+    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "process", "runtime", "wrap_util"},
     {"core"},
     {"ops"},
     {"compiler"},

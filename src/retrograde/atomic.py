@@ -66,14 +66,15 @@ def locked(path, flags=os.O_RDONLY, waits=True):
     """
     handle = None if fcntl is None else os.open(path, flags, 0o666)
     try:
-        yield None if handle is None else _lock(handle, path, waits)
+        yield None if handle is None else lock(handle, path, waits)
     finally:
         if handle is not None:
-            _unlock(handle)
+            unlock(handle)
             os.close(handle)
 
 
-def _lock(handle, path, waits):
+def lock(handle, path, waits):
+    """Whether the open file at `path` could be locked until `unlock`; as `locked` tells it."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         return os.path.samestat(os.fstat(handle), os.stat(path))
@@ -83,9 +84,10 @@ def _lock(handle, path, waits):
         return None
 
 
-def _unlock(handle):
+def unlock(handle):
+    """End the lock of an open file. Closing it would not: a child that was forked meanwhile has the handle too."""
     with suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_UN)  # a child that was forked meanwhile has the handle too
+        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ RetrogradeError
 ├── MissingRuleError (NotImplementedError)  an op has no derivative for an input
 ├── GradientCheckError (AssertionError) a derivative disagrees with finite differences
 ├── CompiledCheckError (AssertionError) compiled code disagrees with the eager op
-├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly`
+├── AnomalyError (FloatingPointError)   the first NaN or infinity, found by `detect_anomaly` or in a training
 ├── DeviceError (RuntimeError)          a device or its library is not available
 ├── MissingExtraError (ImportError)     a library that an extra installs is missing
 ├── MissingModuleError (ModuleNotFoundError)  a module that PyTorch has in this place is elsewhere here
@@ -138,7 +138,7 @@ class CompiledCheckError(RetrogradeError, AssertionError):
 
 
 class AnomalyError(RetrogradeError, FloatingPointError):
-    """The first NaN or infinity, found by `detect_anomaly`."""
+    """The first NaN or infinity, found by `detect_anomaly` or in a training."""
 
 
 class DeviceError(RetrogradeError, RuntimeError):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import tempfile
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import retrograde as rg
+from retrograde import runtime
 from retrograde.compiler.backends.cpu.codegen.vecmath import NAMES as ELEMENTARY
 from retrograde.errors import GraphError, MemoryLimitError, MissingRuleError, RetrogradeError, TraceError
 
@@ -29,8 +31,9 @@ LIMITS = (TraceError, MissingRuleError, MemoryLimitError, rivals.Missing)
 #: Forms whose oracle runs the program beside its arguments, not at them.
 STEPPED = ("differences", "differences of slopes", "complex step")
 #: Words of other refusals that are documented: of eager-only order in memory, of reverse mode through a loop without an end, and of
-#: a dtype that only the values tell.
-DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only", "detached under vmap cannot")
+#: a dtype that only the values tell; of programs in files.
+DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only", "detached under vmap cannot", "cannot be exported",
+              "exported programs do not know")
 #: What a program says whose slopes are not those of its values to the last digits.
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 #: What adds up, or multiplies, the elements of its first argument.
@@ -77,7 +80,7 @@ def quiet():
 
 def scope_of(program, inputs):
     """The names that a form's source may read: the program, its arguments and the prelude."""
-    scope = {**NAMES, "__name__": "program", "os": os, "contextlib": contextlib, "rivals": rivals, "inputs": inputs}
+    scope = {**NAMES, "__name__": "program", "os": os, "contextlib": contextlib, "tempfile": tempfile, "runtime": runtime, "rivals": rivals, "inputs": inputs}
     exec(program.text, scope)
     exec(_PRELUDE, scope)
     return scope
@@ -228,6 +231,9 @@ def _told(error):
 def _compared(program, form, inputs, wanted, got):
     if len(wanted) != len(got):
         return Outcome("different", f"{len(got)} results, not {len(wanted)}")
+    if form.limit is None:
+        k = next((k for k, (a, b) in enumerate(zip(wanted, got, strict=True)) if not same_bits(a, b)), None)
+        return Outcome("agrees") if k is None else Outcome("different", f"result {k} is other bits: got {_short(got[k])}, wanted {_short(wanted[k])}")
     limit = max(form.limit, tolerance(program, wanted))
     problems = [(k, problem) for k, (a, b) in enumerate(zip(wanted, got, strict=True)) if (problem := unlike(a, b, limit))]
     if not problems:
@@ -264,6 +270,11 @@ def _meets_a_root_of_zero(program, form, inputs, got):
     if not form.wanted.startswith(("directional", "complex_step")) or not np.isnan(got).any():
         return False
     return bool(np.isfinite(evaluate(program, form.got, inputs, rounded=BESIDE_ZERO)).all())
+
+
+def same_bits(a, b):
+    """Whether two results are of one shape and dtype, and the same to the bit."""
+    return a is b or a is not None and b is not None and (a.shape, a.dtype, a.tobytes()) == (b.shape, b.dtype, b.tobytes())
 
 
 def _short(x):

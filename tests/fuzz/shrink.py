@@ -131,7 +131,8 @@ def _defined(node):
 
 def imports_of(text):
     """The lines that import what some source names."""
-    known = {"contextlib": "import contextlib", "copy": "import copy", "os": "import os", "rivals": "from tests.fuzz import rivals", "threading": "import threading", "bfloat16": "import ml_dtypes  # NumPy learns the name",
+    known = {"contextlib": "import contextlib", "copy": "import copy", "os": "import os", "rivals": "from tests.fuzz import rivals",
+             "runtime": "from retrograde import runtime", "tempfile": "import tempfile", "threading": "import threading", "bfloat16": "import ml_dtypes  # NumPy learns the name",
              "np": "import numpy as np", "inf": "from numpy import inf", "nan": "from numpy import nan", "rg": "import retrograde as rg",
              "nn": "from retrograde import nn", "optim": "from retrograde import optim", "F": "import retrograde.nn.functional as F"}
     return "\n".join(line for name, line in known.items() if re.search(rf"\b{name}\b", text))
@@ -141,12 +142,14 @@ def snippet(program, form, outcome):
     """Source that shows the defect by itself: it ends in an assertion, or in the error."""
     wanted, got = FORMS[form].wanted, FORMS[form].got
     limit = tolerance(program)
+    same = ("a.tobytes() == b.tobytes()" if FORMS[form].limit is None else
+            f"np.allclose(a.astype(complex), b.astype(complex), rtol={limit}, atol={limit}, equal_nan=True)")
     compared = "\n".join([
         f"wanted = rg.tree.leaves({wanted})", f"got = rg.tree.leaves({got})", "for a, b in zip(wanted, got, strict=True):",
         "    a, b = (None if x is None else np.asarray(x.detach() if isinstance(x, rg.Tensor) else x) for x in (a, b))",
         "    assert (a is None) == (b is None)",
         "    assert a is None or (a.shape, a.dtype) == (b.shape, b.dtype), (a.dtype, b.dtype)",
-        f"    assert a is None or np.allclose(a.astype(complex), b.astype(complex), rtol={limit}, atol={limit}, equal_nan=True), (a, b)",
+        f"    assert a is None or {same}, (a, b)",
     ])
     parts = parts_of(PRELUDE, wanted + got)
     source = "\n\n\n".join(part for part in (program.text, program.inputs_text + "\n\n" + parts, compared) if part)

@@ -38,6 +38,14 @@ def test_random_programs_are_the_same_in_every_form(kind, seeds):
     assert not [(seed, form, outcome) for seed, form, outcome in found if outcome.is_defect]
 
 
+@pytest.mark.skipif(sys.platform != "linux" or os.environ.get("RETROGRADE_COMPILER") == "reference", reason="programs are exported for Linux")
+@pytest.mark.parametrize("form", ["export", "export of grad"])
+def test_random_programs_are_the_same_to_the_bit_in_a_file(form):
+    found = [(seed, outcome) for seed in range(8) for _, outcome in checked("programs", seed, form)]
+    assert not [(seed, outcome) for seed, outcome in found if outcome.is_defect]
+    assert sum(outcome.kind == "agrees" for _, outcome in found) >= 4
+
+
 @pytest.mark.parametrize("path", [pytest.param(p, id=p.stem) for p in sorted(FOLDER.glob("*.py"))])
 def test_a_difference_that_was_found_is_mended(path):
     run(path)

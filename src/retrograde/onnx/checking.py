@@ -1,4 +1,4 @@
-"""Checking: a model that was written, run by onnxruntime beside the function that it is of."""
+"""Checking: a model that was written, by the rules of its format, and run by onnxruntime beside the function that it is of."""
 
 import numpy as np
 
@@ -8,20 +8,30 @@ from ..errors import OnnxError
 from ..extras import optional
 from ..tensor.tensor import Tensor
 from .capturing import is_array
+from .library import onnx
 
 #: How far results may lie apart, relative to the greatest of them, by the bytes of their floats.
 _TOLERANCES = {2: 2e-2, 4: 1e-4, 8: 1e-7}
 
 
-def check(model, function, arguments, axes):
+def check_form(model):
+    """Raise an OnnxError unless a model, or the one in the file of a path, is as its format says."""
+    try:
+        onnx().checker.check_model(model, full_check=isinstance(model, str) or model.ByteSize() < 1 << 30)
+    except (onnx().checker.ValidationError, onnx().shape_inference.InferenceError) as error:
+        raise OnnxError(f"the model that was written is not valid, which is a fault of ours: {error}") from error
+
+
+def check(source, function, arguments, axes):
     """Raise an OnnxError unless onnxruntime gives what `function` gives, for `arguments` and for other dynamic sizes.
 
+    source  the model, as bytes or as the path of its file
     axes  {(number of an input, axis): name of its size}, of those that may change
     """
     runtime = optional("onnxruntime", "test")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
-    session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     names = [i.name for i in session.get_inputs()]
     for more in (0, 1) if axes else (0,):
         leaves, build = tree.flatten(arguments)

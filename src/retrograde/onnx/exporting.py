@@ -10,14 +10,18 @@ import numpy as np
 from .. import tree
 from ..atomic import writing
 from ..core.value import Value
-from ..errors import ArgumentError, OnnxError, UnsupportedOnnxError
+from ..errors import ArgumentError, UnsupportedOnnxError
 from ..io.bounded import refused
 from ..nn.module import Module
 from .building import EMITTERS, Builder
 from .capturing import captured, is_array
 from .checking import check as compare
+from .checking import check_form
 from .dimensions import Dimension, Fit, merged, points_for
 from .emitters.loops import ordered
+from .external import fill, is_large
+from .external import write as write_apart
+from .layers import find_layers
 from .library import BUFFERS, element_type, onnx
 from .nodes import Lowering
 
@@ -25,7 +29,8 @@ from .nodes import Lowering
 OLDEST, NEWEST = 20, 28
 
 
-def export(function, arguments, path, /, *, dynamic="batch", input_names=None, output_names=None, opset=None, check=False):
+def export(function, arguments, path, /, *, dynamic="batch", input_names=None, output_names=None, opset=None, check=False,
+           external_data: Any = None):
     """Write a module, or a function, jitted or not, as a model in ONNX to the file at `path`.
 
     arguments     a tuple of what it is called with, or one array: shapes and dtypes count, and the first axis of each array is one
@@ -37,6 +42,8 @@ def export(function, arguments, path, /, *, dynamic="batch", input_names=None, o
 
     opset         the version of ONNX's operators, from 20 on, by default the newest that the onnx package knows
     check         whether onnxruntime runs the model beside the function, for the arguments and for other sizes of what may change
+    external_data whether weights lie in a file of their own beside the model, whose name begins with the model's; None: where the
+                  model would be larger than the 2 GB that its format can hold
 
     A module is exported in `eval()` mode, with its parameters by their names in `state_dict`. Ops without an operator of the same
     meaning are written as what they are made of; an UnsupportedOnnxError names one that has no counterpart. Sizes that depend on a
@@ -48,26 +55,44 @@ def export(function, arguments, path, /, *, dynamic="batch", input_names=None, o
     arguments = arguments if isinstance(arguments, tuple) else (arguments,)
     modes = _in_eval(function)
     try:
-        model = model_of(function, arguments, dynamic, input_names, output_names, opset)
-        if check:
-            leaves = [leaf for leaf in tree.leaves(arguments) if is_array(leaf)]
-            compare(model, function, arguments, _dynamic_axes(dynamic, [i.name for i in model.graph.input], leaves))
+        model, weights = _model(function, arguments, dynamic, input_names, output_names, opset)
+        leaves = [leaf for leaf in tree.leaves(arguments) if is_array(leaf)]
+        axes = _dynamic_axes(dynamic, [i.name for i in model.graph.input], leaves)
+        compared = (lambda source: compare(source, function, arguments, axes)) if check else lambda source: None
+        try:
+            _write(Path(path), model, weights, compared, is_large(model, weights) if external_data is None else external_data)
+        except OSError as error:
+            raise refused(os.fspath(path), "written", error) from error
     finally:
         for module, mode in modes:
             module.training = mode
-    try:
-        content = model.SerializeToString()
-    except ValueError as error:
-        raise UnsupportedOnnxError(f"the model is larger than 2 GB, which its format cannot hold: {error}") from None
-    try:
-        with writing(Path(path)) as part, part.open("wb") as file:
-            file.write(content)
-    except OSError as error:
-        raise refused(os.fspath(path), "written", error) from error
+
+
+def _write(path, model, weights, compared, is_apart):
+    """Write a model and its weights to one file, or to two; `compared(source)` raises if it does not compute what it should."""
+    if is_apart:
+        write_apart(path, model, weights, lambda written: (check_form(written), compared(written)))
+        return
+    if is_large(model, weights):
+        raise UnsupportedOnnxError("the model is larger than 2 GB, which its format cannot hold; leave out external_data=False")
+    fill(model, weights)
+    check_form(model)
+    content = model.SerializeToString()
+    compared(content)
+    with writing(path) as part:
+        part.write_bytes(content)
 
 
 def model_of(function, arguments, dynamic="batch", input_names=None, output_names=None, opset=None) -> Any:
     """The onnx.ModelProto of a function, or of a module in the mode that it is in."""
+    model, weights = _model(function, arguments, dynamic, input_names, output_names, opset)
+    fill(model, weights)
+    check_form(model)
+    return model
+
+
+def _model(function, arguments, dynamic, input_names, output_names, opset):
+    """(the onnx.ModelProto of a function, whose weights have no numbers yet; these as arrays by name)."""
     version = _version(opset)
     leaves = [leaf for leaf in tree.leaves(arguments) if is_array(leaf)]
     names = _input_names(function, arguments, input_names, len(leaves))
@@ -81,6 +106,7 @@ def model_of(function, arguments, dynamic="batch", input_names=None, output_name
         raise UnsupportedOnnxError("the function uses other tensors from outside where a size that is to be dynamic is another; "
                                    "export with dynamic=None, or for each size by itself")
     found = merged([outputs for outputs, _, _ in traces], Fit(list(sizes), points))
+    find_layers(found, EMITTERS)
     captures = traces[0][2]
     where = {}
     for (i, axis), name in axes.items():
@@ -163,7 +189,7 @@ def _dynamic_axes(dynamic, names, leaves):
 
 
 def _written(builder, outputs, names, leaves, axes, captures, function, output_names, version):
-    """The model: inputs, initializers, nodes, outputs."""
+    """(the model: inputs, initializers without their numbers, nodes, outputs; the numbers by name)."""
     helper = onnx().helper
     builder.taken.update(names)
     outer = _output_names(output_names, len(outputs), builder)
@@ -184,8 +210,8 @@ def _written(builder, outputs, names, leaves, axes, captures, function, output_n
                                            [repr(n) if isinstance(n, Dimension) else n for n in o.shape])
              for name, o in zip(outer, outputs, strict=True)]
     kept = {name for name, value in (function.named_buffers() if isinstance(function, Module) else ())}
-    held = [onnx().numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name) for name,
-            array in builder.initializers.items()]
+    held = [onnx().TensorProto(name=name, data_type=element_type(array.dtype), dims=array.shape)
+            for name, array in builder.initializers.items()]
     graph = helper.make_graph([*builder.constants, *builder.nodes], getattr(function, "__name__", type(function).__name__), inputs,
                               infos, held)
     versions = [helper.make_opsetid("", version)]
@@ -195,11 +221,7 @@ def _written(builder, outputs, names, leaves, axes, captures, function, output_n
     statistics = [name for name in builder.initializers if name in kept]
     if statistics:
         model.metadata_props.add(key=BUFFERS, value=json.dumps(statistics))
-    try:
-        onnx().checker.check_model(model, full_check=model.ByteSize() < 1 << 30)
-    except (onnx().checker.ValidationError, onnx().shape_inference.InferenceError) as error:
-        raise OnnxError(f"the model that was written is not valid, which is a fault of ours: {error}") from error
-    return model
+    return model, builder.initializers
 
 
 def _numbers(value):

@@ -94,13 +94,15 @@ def _external(tensor, name, dtype, shape, folder):
             raise OnnxError(f"{name} lies in {location!r}, which is no file beside the model")
         if offset + length > path.stat().st_size:
             raise OnnxError(f"{name} needs bytes {offset} to {offset + length} of {location!r}, which has {path.stat().st_size}")
+        if dtype.name not in _BITS:
+            found = np.fromfile(path, dtype.newbyteorder("<") if dtype.kind in "iufc" else dtype, math.prod(shape), offset=offset)
+            return found.reshape(shape).astype(dtype, copy=False)
         with path.open("rb") as file:
             file.seek(offset)
             content = file.read(length)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror or error}") from None
-    copy = onnx().TensorProto(name=name, data_type=tensor.data_type, dims=shape, raw_data=content)
-    return array_of(copy)
+    return array_of(onnx().TensorProto(name=name, data_type=tensor.data_type, dims=shape, raw_data=content))
 
 
 def _place(name, location, folder):

@@ -63,6 +63,16 @@ def numbered(path):
     return sorted(found)
 
 
+def newest(path):
+    """The number of the newest checkpoint of a run; 0 if there is none."""
+    return max([number for number, _ in numbered(path)], default=0)
+
+
+def number_of(folder):
+    """The number of a checkpoint."""
+    return int(folder.name.rpartition("-")[2])
+
+
 @contextmanager
 def claimed(path):
     """Within it nobody else saves into the folder of a run, which is made if need be; what dead processes left is deleted."""
@@ -102,7 +112,7 @@ def try_to_write(path):
 
 def add(path, fill):
     """Make the next checkpoint of a run that is claimed; `fill` is called with its empty folder. Returns its folder."""
-    number = max([number for number, _ in numbered(path)], default=0) + 1
+    number = newest(path) + 1
     part = Path(path) / f".checkpoint-{os.urandom(8).hex()}.part"
     part.mkdir()
     try:

@@ -3,6 +3,7 @@
 import math
 import os
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from ..errors import ArgumentError, CheckpointError
 from ..io.bounded import refused
 from ..once import forkable
 from .files import write_files
-from .folder import add, claimed, prune, try_to_write
+from .folder import add, claimed, newest, number_of, prune, try_to_write
+from .lock import RunLock
 from .parts import captured, process_generators
 from .values import Arrays
 
@@ -60,22 +62,45 @@ class RunSaver:
     """
 
     def __init__(self, path, keep_last=3, keep_best=0, mode="min"):
-        self.path, self._keep = Path(path), _Keep(keep_last, keep_best, mode)
+        self.path, self._keep, self._held = Path(path), _Keep(keep_last, keep_best, mode), RunLock(path)
+        #: The number of the newest checkpoint, where nobody else is to save.
+        self._newest: int | None = None
         self._begin()
 
     def _begin(self):
         self._lock, self._waiting, self._thread, self._error = threading.Lock(), [], None, None
-        self._process = os.getpid()
+        self._process, self._is_left = os.getpid(), False
+
+    @contextmanager
+    def alone(self, goes_on):
+        """Within it this saver alone saves into the folder, and nobody else trains there. A CheckpointError says who does
+        already, or, if its training `goes_on`, that others have saved since.
+        """
+        self._renew()
+        self.wait()
+        self.check()
+        try:
+            with _refused(self.path):
+                self._held.acquire()
+            if not goes_on or self._newest is None:
+                self._newest = newest(self.path)
+            _check_newest(self.path, self._newest)
+            yield
+        finally:
+            with self._lock:
+                # What waits for the disk is still to be written.
+                self._is_left = self._thread is not None
+                if not self._is_left:
+                    self._held.release()
 
     def save(self, *, step=None, metric=None, wait=False, keep=None, **parts):
         """Save what the parts are now; with `wait` it is on the disk on return, and the folder of the checkpoint is returned."""
-        if self._process != os.getpid():
-            self._begin()  # a forked child has no thread, and nothing of its own to write
+        self._renew()
         self._raise()
         snapshot = _Snapshot(step, metric, parts, keep or self._keep, copies=not wait)
         if wait:
             self.wait()
-            return snapshot.write(self.path)
+            return self._written(snapshot, self.path)
         snapshot.path = self.path.absolute()  # also if the process goes to another folder meanwhile
         with self._lock:
             self._waiting = [*_worth_keeping(self._waiting, snapshot), snapshot]
@@ -88,12 +113,12 @@ class RunSaver:
 
     def check(self):
         """Raise a StorageError now if no checkpoint could be written."""
-        try:
+        with _refused(self.path):
             try_to_write(self.path)
-        except OSError as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise refused(self.path, "written", error) from error
+
+    def _renew(self):
+        if self._process != os.getpid():
+            self._begin()  # a forked child has no thread, and nothing of its own to write
 
     def _start(self):
         self._thread = threading.Thread(target=self._write, name=f"saving {self.path}")
@@ -107,13 +132,22 @@ class RunSaver:
             with self._lock:
                 if not self._waiting:
                     self._thread = None
+                    if self._is_left:
+                        self._held.release()
                     return
                 snapshot = self._waiting.pop(0)
             try:
-                snapshot.write(snapshot.path)
+                self._written(snapshot, snapshot.path)
             except BaseException as error:  # noqa: BLE001 - raised by the next call, in the thread that saves
                 self._error = error
             del snapshot
+
+    def _written(self, snapshot, path):
+        """Write a snapshot; the folder of its checkpoint."""
+        made = snapshot.write(path, self._newest)
+        if self._newest is not None:
+            self._newest = number_of(made)
+        return made
 
     def wait(self):
         """Wait until everything that was saved is on the disk; an error that came up meanwhile is raised."""
@@ -153,17 +187,32 @@ class _Snapshot:
             "generators": captured(process_generators(), _Prefixed(self.arrays))}
         self.arrays = self.arrays.by_name
 
-    def write(self, path):
-        """Write them as the next checkpoint, and delete those that are not to be kept."""
-        try:
-            with claimed(path):
-                made = add(path, lambda folder: write_files(folder, self.content, self.arrays))
-                prune(path, self.keep.last, self.keep.best, self.keep.mode)
-        except OSError as error:
-            if isinstance(error, CheckpointError):
-                raise
-            raise refused(path, "written", error) from error
+    def write(self, path, last=None):
+        """Write them as the next checkpoint, after number `last` if that is given, and delete those that are not to be kept."""
+        with _refused(path), claimed(path):
+            if last is not None:
+                _check_newest(path, last)
+            made = add(path, lambda folder: write_files(folder, self.content, self.arrays))
+            prune(path, self.keep.last, self.keep.best, self.keep.mode)
         return made
+
+
+@contextmanager
+def _refused(path):
+    """Within it what the system refuses is a StorageError that names the folder of the run."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise refused(path, "written", error) from error
+
+
+def _check_newest(path, last):
+    """Raise a CheckpointError if there are checkpoints after number `last`."""
+    if (found := newest(path)) > last:
+        raise CheckpointError(f"{path} has a checkpoint {found}, and this training has saved up to {last}: others save there too. "
+                              "To go on from theirs, make everything anew; to go on from here, save into another folder")
 
 
 class _Prefixed:

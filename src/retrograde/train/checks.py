@@ -4,9 +4,13 @@ import math
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, CheckpointError
 from ..optim.plateau import ReduceLROnPlateau
+from ..runs.files import described
+from ..runs.folder import chosen
 
+#: The parts of a run without which it would go on as another one, and the arguments that they are.
+_NEEDED = {"schedule": "schedule", "averaged": "ema"}
 _TOLD = ("begin", "after_step", "after_epoch", "end")
 
 
@@ -52,6 +56,16 @@ def check_monitor(monitor, metrics, validation):
     if monitor not in names:
         hint = "; hand validation data to fit" if monitor.startswith("validation_") and validation is None else ""
         raise ArgumentError(f"keep_best chooses by monitor={monitor!r}, and there will be {', '.join(names)}{hint}")
+
+
+def check_left_out(folder, parts):
+    """Raise a CheckpointError if the run in a folder has something that decides how it goes on, and that `parts` lack."""
+    saved = described(chosen(folder, "last", None))["parts"]
+    for name, argument in _NEEDED.items():
+        if name in saved and name not in parts:
+            raise CheckpointError(f"the run in {folder} was trained with {argument}=, which this trainer has not, so that it would "
+                                  f"go on otherwise; give {argument}=, or load its model by rg.load_run and train into another "
+                                  "folder")
 
 
 def pair_of(batch):

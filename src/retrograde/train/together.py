@@ -73,6 +73,12 @@ class Together:
             found.merge(pickle.loads(content))  # noqa: S301 - of our own processes
         return found
 
+    def alone(self, saver: Any, goes_on):
+        """What gives a context manager, within which nobody else trains into a folder."""
+        if saver is None or not self._is_one and processes.rank() != 0:
+            return nullcontext()
+        return saver.alone(goes_on)
+
     def save(self, save, parts):
         """Let process 0 save the parts of a run; the others hand over what they keep of these."""
         if self._is_one or processes.rank() == 0:

@@ -16,8 +16,9 @@ from ..runs.loading import load_run
 from ..runs.saving import RunSaver
 from ..transforms.autocast import autocast as autocast_to
 from .callbacks import Callbacks
-from .checks import check_count, check_monitor, check_parts, no_batches
+from .checks import check_count, check_left_out, check_monitor, check_parts, no_batches
 from .feeding import batches_of, check_place, groups, rows_of, same_rows
+from .finite import Finite
 from .interrupts import Interrupts
 from .metrics import Totals, named
 from .progress import shown
@@ -42,6 +43,8 @@ class Trainer:
     callbacks   such as `rg.train.EarlyStopping(...)` and logs
     progress    whether to show how far it is: a bar in a terminal, lines elsewhere
     compiled    whether steps are compiled
+    stop_on_nan whether a loss, or a weight that would be saved, that is NaN or infinite is an AnomalyError; it names the step and
+                the last checkpoint
     autocast    "bfloat16" or "float16": what `rg.autocast` computes the products of the model in; None computes as it is
     distributed "data": each process that was started together takes its part of each batch (`rg.distributed`), and gradients
                 are means over all. A model that is a `DataParallel` already stays it
@@ -58,7 +61,7 @@ class Trainer:
 
     def __init__(self, model, optimizer, loss=None, *, forward: Any = None, metrics=(), schedule: Any = None, schedule_each="step",
                  accumulate=1, clip_norm=None, ema=None, checkpoint=None, save_every=None, keep_last=3, keep_best=0,
-                 monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True,
+                 monitor="validation_loss", mode="min", callbacks=(), progress=True, compiled=True, stop_on_nan=True,
                  autocast: Any = None, distributed: Any = None):
         if (loss is None) == (forward is None):
             raise ArgumentError("a Trainer takes a loss, for batches (inputs, targets), or a forward for others; give one of them")
@@ -78,6 +81,7 @@ class Trainer:
                             self._together, None if autocast is None else autocast_to(autocast))
         self._folder = None if checkpoint is None else Path(checkpoint)
         self._saver: Any = None if checkpoint is None else RunSaver(checkpoint, keep_last, keep_best, mode)
+        self._finite = Finite(self._saver) if stop_on_nan else None
         self._callbacks = Callbacks(self._together.told_here([*callbacks, *shown(progress)]))
         #: How many steps and epochs are done, why training was stopped early, the loss of the last step, the logs of each epoch.
         self.step, self.epoch, self.stopped = 0, 0, None
@@ -93,24 +97,24 @@ class Trainer:
 
         data        a loader, or arrays (inputs, targets), of which a shuffled one is made; `validation` likewise, not shuffled
 
-        With a `checkpoint` folder it goes on from what that holds. Ctrl-C, or SIGTERM, ends the step, saves, and then raises
-        KeyboardInterrupt; a second Ctrl-C does so at once.
+        With a `checkpoint` folder it goes on from what that holds; a CheckpointError says which process trains into it already.
+        Ctrl-C, or SIGTERM, ends the step, saves, and then raises KeyboardInterrupt; a second Ctrl-C does so at once.
         """
         if (epochs is None) == (steps is None):
             raise ArgumentError("fit takes epochs or steps, how many there are to be in all")
         check_count(*(("steps", steps) if epochs is None else ("epochs", epochs)))
         data, validation = self._together.shared(self._batches(data)), batches_of(validation)
-        self._begin(data, validation)
+        if self._saver is not None:
+            check_place(data)
         is_over = lambda: self.stopped is not None or (self.step >= steps if epochs is None else self.epoch >= epochs)
-        with Interrupts() as interrupts, self._callbacks.running(self, data, epochs, steps):
-            came = lambda: self._together.any(interrupts.came)
-            while not is_over() and not came():
-                self._epoch(data, validation, lambda: is_over() or came())
-            if self._saver is not None:
-                if self._saved != (self.step, self.epoch):
-                    self._save(data, validation)
-                self._together.wait(self._saver.wait)
-            interrupts.raise_if_any("" if self._folder is None else f", saved in {self._folder}; fit goes on from there")
+        with self._together.alone(self._saver, self._is_begun):
+            self._begin(data, validation)
+            with Interrupts() as interrupts, self._callbacks.running(self, data, epochs, steps):
+                came = lambda: self._together.any(interrupts.came)
+                while not is_over() and not came():
+                    self._epoch(data, validation, lambda: is_over() or came())
+                self._end(data, validation)
+                interrupts.raise_if_any("" if self._folder is None else f", saved in {self._folder}; fit goes on from there")
         return self.history
 
     def _epoch(self, data, validation, is_over):
@@ -145,6 +149,8 @@ class Trainer:
         self.step += 1
         if self.schedule is not None and self.schedule_each == "step":
             self.schedule.step()
+        if self._finite is not None:
+            self._finite.check_loss(self)
 
     def _end_epoch(self, validation):
         self.epoch += 1
@@ -161,6 +167,15 @@ class Trainer:
             else:
                 self.schedule.step()
         self._callbacks.after_epoch(self, logs)
+
+    def _end(self, data, validation):
+        """Save what is not saved yet, and wait until it is on the disk."""
+        if self._saver is not None:
+            if self._saved != (self.step, self.epoch):
+                self._save(data, validation)
+            self._together.wait(self._saver.wait)
+        elif self._finite is not None:
+            self._finite.check_weights(self)
 
     def stop(self, reason):
         """End training after this epoch or step; `reason` is kept as `trainer.stopped`. Set that to None to go on."""
@@ -193,12 +208,12 @@ class Trainer:
     def _begin(self, data, validation):
         """Go on from the newest checkpoint, if there is one and this trainer has done nothing yet."""
         if self._saver is not None:
-            check_place(data)
-            self._saver.check()
             if self.keep_best:
                 check_monitor(self.monitor, self.metrics, validation)
             if not self._is_begun and numbered(self._folder):
-                load_run(self._folder, **self._parts(data, validation))
+                parts = self._parts(data, validation)
+                check_left_out(self._folder, parts)
+                load_run(self._folder, **parts)
                 self._saved = self.step, self.epoch
         if self._is_begun and hasattr(data, "load_state_dict"):
             data.load_state_dict(data.state_dict())  # an epoch that was left goes on
@@ -221,6 +236,8 @@ class Trainer:
 
     def _save(self, data, validation, metric=None):
         if self._saver is not None:
+            if self._finite is not None:
+                self._finite.check_weights(self)
             self._saved = self.step, self.epoch
             self._together.save(partial(self._saver.save, step=self.step, metric=metric), self._parts(data, validation))
 

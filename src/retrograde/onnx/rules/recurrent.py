@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from ...errors import OnnxError, UnsupportedOnnxError
+from ...errors import OnnxError
 from ...ops.elementary.arithmetic import abs
 from ...ops.elementary.comparisons import clip as limited
 from ...ops.elementary.comparisons import greater, where
@@ -139,8 +139,6 @@ def _gru(x, w, r, bias=None, lengths=None, h=None, /, *, hidden_size=None, direc
 @rule("LSTM", since=7, numbers=(4,))
 def _lstm(x, w, r, bias=None, lengths=None, h=None, c=None, peepholes=None, /, *, hidden_size=None, direction="forward", layout=0,
           clip=None, activations=None, activation_alpha=None, activation_beta=None, input_forget=0):
-    if input_forget:
-        raise UnsupportedOnnxError("an LSTM whose input and forget gates are one (input_forget) is not known here")
     names = activations or ["Sigmoid", "Tanh", "Tanh"] * r.shape[0]
     functions, clipped, size = _functions(names, activation_alpha, activation_beta), _limiter(clip), r.shape[2]
 
@@ -157,7 +155,9 @@ def _lstm(x, w, r, bias=None, lengths=None, h=None, c=None, peepholes=None, /, *
             i, o, forget, new = [gates[:, k * size:(k + 1) * size] for k in range(4)]
             if peep is not None:
                 i, forget = i + peep[0] * cell, forget + peep[2] * cell
-            cell = f(clipped(forget)) * cell + f(clipped(i)) * g(clipped(new))
+            i = f(clipped(i))
+            forget = 1 - i if input_forget else f(clipped(forget))  # the specification leaves open which is which; onnxruntime's
+            cell = forget * cell + i * g(clipped(new))
             o = o if peep is None else o + peep[1] * cell
             return f(clipped(o)) * last(cell), cell
 

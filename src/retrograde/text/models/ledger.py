@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import threading
 import time
 import uuid
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ArgumentError
+from ...process import is_running, myself
 from .locks import exclusively
 from .usage import Usage
 
@@ -61,7 +61,7 @@ class Ledger:
     def reserve(self, amount, run=""):
         """Set an amount aside for a run, within `held`; returns its name."""
         name = uuid.uuid4().hex
-        whose = {"by": list(_MYSELF.name()), "at": time.time(), **({"run": run} if run else {})}
+        whose = {"by": list(myself()), "at": time.time(), **({"run": run} if run else {})}
         self._write({"id": name, "scope": self.scope, "reserve": astuple(amount), **whose})
         return name
 
@@ -151,41 +151,7 @@ def _amount(values):
     return Usage(calls, tokens, cost)
 
 
-class _Process:
-    """This process by a name that no other one has, later ones with its number included; a fork has its own."""
-
-    def __init__(self):
-        self._names = {}
-
-    def name(self):
-        pid = os.getpid()
-        if pid not in self._names:
-            self._names[pid] = platform.node(), pid, _started(pid)
-        return self._names[pid]
-
-
-_MYSELF = _Process()
-
-
-def _started(pid):
-    """When a process began, in clock ticks since the machine did; 0 where the system does not tell."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
 def _lives(owner, since):
     """Whether the process that set an amount aside may still settle it."""
-    machine, pid, started = owner
-    if machine != platform.node():
-        return time.time() - since < _DISTANT
-    if (machine, pid, started) == _MYSELF.name():
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return _started(pid) == started
+    found = is_running(owner)
+    return time.time() - since < _DISTANT if found is None else found
