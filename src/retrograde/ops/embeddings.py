@@ -1,5 +1,7 @@
 """Embeddings: rows of a table, chosen by numbers."""
 
+from math import prod
+
 import numpy as np
 
 from ..core.mode import current, is_recording
@@ -62,8 +64,8 @@ embedding.defvjp(None, _embedding_rule)
 
 
 @indexing(keeps_sizes=True, faster=by_shape, makes_views=False, is_public=False, optional=("weight",),
-          expansion=_embedding_in_ops, samples=(
-    call(_ROWS, (4, 3)), call(_ROWS, (4, 3), 1)))
+          expansion=_embedding_in_ops, samples=(call(_ROWS, (4, 3)), call(np.array([0, 2]), (4, 3), 1)),
+          skips={"gradient memory": "the array of a RowGradient is made when it is read"})
 def embedding_by_rows(input, /, weight, padding_idx=None):
     """As `embedding`, but the gradient that `backward` leaves on `weight` is the rows that were chosen, and their positions."""
     return embedding(input, weight, padding_idx)
@@ -72,7 +74,8 @@ def embedding_by_rows(input, /, weight, padding_idx=None):
 def _rows_rule(g, input, weight_shape, padding_idx):
     if not _are_rows_taken():
         return _embedding_rule(g, input, weight_shape, padding_idx)
-    positions, rows = reshape(input, (-1,)), reshape(g, (-1, weight_shape[1]))
+    count = prod(input.shape)
+    positions, rows = reshape(input, (count,)), reshape(g, (count, weight_shape[1]))
     if padding_idx is not None:
         is_padding = equal(positions, one_axis(padding_idx, weight_shape[0]))
         if is_padding.__class__ is rows.__class__ is np.ndarray:
@@ -83,9 +86,11 @@ def _rows_rule(g, input, weight_shape, padding_idx):
 
 
 def _are_rows_taken():
-    """Whether this walk can carry rows: its gradients are not differentiated in turn, and there is one example."""
-    mode = current()
-    return not is_recording() and (mode is None or mode.tracer is None or not (mode.tracer.is_batch or mode.tracer.is_lazy))
+    """Whether this walk can carry rows: there is a kind for them, one example, and no derivative of the gradient is wanted."""
+    if not arrays.rows or is_recording():
+        return False
+    tracer = None if (mode := current()) is None else mode.tracer
+    return tracer is None or not (tracer.is_batch or tracer.is_lazy)
 
 
 embedding_by_rows.defvjp(None, _rows_rule)
