@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.ops.random.draws import _gamma_slope
+from retrograde.ops.random import _gamma_slope
 from retrograde.ops.random.gammas import gamma_slope
 from retrograde.testing import check_gradients
 

@@ -18,6 +18,8 @@ PACK_SECONDS, POOL_SECONDS, TRANSFORM_SECONDS = 2e-10, 5e-10, 2e-9
 #: Cheap entries that one number of these takes: it waits for the one before it; it is compared with those found so far; it is
 #: counted for each rank.
 RUNNING_COST, RANKING_COST, SELECTION_COST = 10, 10, 40
+#: Seconds to look a position up among those before it.
+FIRST_SECONDS = 3e-9
 #: Seconds for a random number, by the op and its dtype: these are what there are kernels for.
 RANDOM_SECONDS = {
     ("random_mask", "bool"): 7e-10, ("random_bits", "uint32"): 7e-10, ("random_uniform", "float32"): 7e-10,

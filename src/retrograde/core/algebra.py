@@ -93,6 +93,14 @@ class Algebra(ABC):
         keeps = as_value or not isinstance(cotangent, Value) or cotangent.is_traced
         return cotangent if keeps else cotangent.raw
 
+    def whole(self, cotangent):
+        """A cotangent of the walk as the derivative that functions give: of the form of what it belongs to."""
+        return cotangent
+
+    def parts(self, value):
+        """The values that hold what a gradient in a trace is: itself, or its parts, of which its `maker` makes another."""
+        return (value,)
+
     def shown(self, cotangent):
         """A cotangent of the walk as hooks and Functions see it."""
         return self.kind(cotangent)

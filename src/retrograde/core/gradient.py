@@ -57,13 +57,18 @@ def gradient(outputs, targets, seeds=None, *, retain_graph=True, create_graph=Fa
     walk = _Walk(span.flows(), retain_graph or create_graph, create_graph)
     walk.stops_at_targets = True
     found = walk.run(span, [output.algebra.conjugated(seed) for output, seed in zip(outputs, seeds, strict=True)])
-    return [found.get(target.record) for target in targets]
+    return [None if (g := found.get(target.record)) is None else target.algebra.whole(g) for target in targets]
 
 
 def walked(span, targets, seeds, retain_graph, create_graph):
     """`gradient` for those who have the span and the cotangents that `seeded` gives."""
     found = _Walk(span.flows(), retain_graph or create_graph, create_graph).run(span, seeds)
-    return [g if (g := found.get(target.record)) is None else target.algebra.conjugated(g) for target in targets]
+    return [None if (g := found.get(target.record)) is None else _plain(target.algebra, g) for target in targets]
+
+
+def _plain(algebra, g):
+    """A cotangent of the walk as the derivative that users see."""
+    return algebra.conjugated(algebra.whole(g))
 
 
 def seeded(outputs, gradients):

@@ -12,7 +12,9 @@ class Embedding(Module):
     """A table of `num_embeddings` learned rows of `embedding_dim` numbers, looked up by integers of any shape.
 
     The row `padding_idx` starts at zero and is not learned. Rows start normally distributed, as in PyTorch. Those longer than
-    `max_norm` are shortened when they are looked up; `scale_grad_by_freq` divides their gradient by how often they are.
+    `max_norm` are shortened when they are looked up; `scale_grad_by_freq` divides their gradient by how often they are. With
+    `sparse` the gradient of the table is that of the rows that were looked up, a `RowGradient`, which `optim.SparseAdam`, `Adagrad`
+    and `SGD` take: a step costs the same whatever the size of the table.
 
     >>> rg.nn.Embedding(10, 3)(rg.tensor([[1, 2], [4, 5]])).shape
     (2, 2, 3)
@@ -50,11 +52,12 @@ class Embedding(Module):
                 self.weight[self.padding_idx] = 0
 
     def forward(self, input):
-        return functional.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+        return functional.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+                                    self.sparse)
 
     def extra_repr(self):
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{', sparse=True' * self.sparse}"
 
 
 class EmbeddingBag(Embedding):

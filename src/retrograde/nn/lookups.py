@@ -1,8 +1,9 @@
-"""Embeddings and bags of them as functions, with PyTorch's arguments. `sparse` changes nothing: gradients are arrays."""
+"""Embeddings and bags of them as functions, with PyTorch's arguments."""
 
 import numpy as np
 
-from ..core.mode import no_grad
+from ..core.mode import is_recording, no_grad
+from ..core.value import Value
 from ..errors import ArgumentError, ShapeError
 from ..ops.axes.finding import searchsorted
 from ..ops.axes.reductions import max as greatest
@@ -13,24 +14,30 @@ from ..ops.manipulation.gathering import take
 from ..ops.manipulation.movements import expand_dims, reshape
 from ..ops.manipulation.segments import segment_max, segment_sum
 from ..ops.networks.embeddings import embedding as looked_up
+from ..ops.networks.embeddings import embedding_by_rows
 from ..shapes import one_axis
+from ..tensor import rows as _rows  # noqa: F401 - what a gradient by rows is
 
 _MODES = ("sum", "mean", "max")
 
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):  # noqa: ARG001
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The rows of `weight` at the positions `input`, integers of any shape.
 
     padding_idx         a row that receives no gradient
     max_norm            rows that are looked up and longer, by the norm `norm_type`, are shortened to this first, in place
     scale_grad_by_freq  whether the gradient of a row is divided by how often it is looked up
+    sparse              whether the gradient that `backward` leaves on `weight`, if that is a leaf, is a `RowGradient`: the rows
+                        that were looked up and their positions
 
     >>> rg.nn.functional.embedding(rg.tensor([2, 0]), rg.tensor([[1.0], [2.0], [3.0]])).tolist()
     [[3.0], [1.0]]
     """
     if max_norm is not None:
         _shorten(input, weight, max_norm, norm_type)
-    rows = looked_up(input, weight, padding_idx)
+    # What an op has made has a rule, which takes whole gradients.
+    has_rows = sparse and is_recording() and isinstance(weight, Value) and weight.is_leaf
+    rows = (embedding_by_rows if has_rows else looked_up)(input, weight, padding_idx)
     if not scale_grad_by_freq:
         return rows
     flat = reshape(input, -1)

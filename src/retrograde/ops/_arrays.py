@@ -30,6 +30,8 @@ class ArrayAlgebra(Algebra):
     #: The op that puts arrays side by side along a new axis, and the one that sums over axes.
     stack: Any = None
     sum: Any = None
+    #: The kind of gradients that are rows and their positions, of which all other rows are zero: see `retrograde.tensor.rows`.
+    rows: Any = ()
 
     def stacked(self, values):
         return self._stacked(values, np.result_type(*_dtypes_in(values)))
@@ -160,6 +162,22 @@ class ArrayAlgebra(Algebra):
     def maker(self, value):
         return partial(self.made, kind=value.kind)
 
+    def carried(self, cotangent, as_value):
+        return cotangent if isinstance(cotangent, self.rows) else super().carried(cotangent, as_value)
+
+    def whole(self, cotangent):
+        return cotangent.raw if isinstance(cotangent, self.rows) and not cotangent.is_traced else super().whole(cotangent)
+
+    def parts(self, value):
+        return value.parts if isinstance(value, self.rows) and value.is_traced else super().parts(value)
+
+    def whole_gradient(self, value):
+        """The gradient of a value, None without one; rows become an ordinary tensor, there as well."""
+        found = value.grad
+        if isinstance(found, self.rows):
+            found = value.grad = found.to_dense()
+        return found
+
     def shown(self, cotangent):
         made, tracer = self.made(cotangent), _tracer()
         if tracer is not None:
@@ -187,12 +205,14 @@ class ArrayAlgebra(Algebra):
         if cotangent.shape != value.raw.shape:
             _check_shape(value, cotangent)
         before, tracer = value.grad, _tracer()
-        if tracer is not None or isinstance(cotangent, Value):
+        if isinstance(cotangent, self.rows):
+            self._accumulate_rows(value, cotangent, before, tracer)
+        elif tracer is not None or isinstance(cotangent, Value):
             self._accumulate_value(value, cotangent, before, tracer)
         elif before is None:
             is_ours = sys.getrefcount(cotangent) <= _SOLE and _owns_plain_memory(cotangent)
             value.grad = self.made(_taken(cotangent, value.raw.dtype, is_ours), None, value.kind)
-        elif before.record is not None or before.is_traced:
+        elif before.record is not None or before.is_traced or isinstance(before, self.rows):
             value.grad = before + self.made(cotangent)
         else:
             data = self.settled_data(before)
@@ -200,9 +220,18 @@ class ArrayAlgebra(Algebra):
             _add(writes.into(data), cotangent)
             writes.stamp(self, data)
 
+    def _accumulate_rows(self, value, cotangent, before, tracer):
+        """`accumulate` of rows. What a trace finds outside is another at each call, and is added to as a whole."""
+        if before is None:
+            value.grad = cotangent
+        elif isinstance(before, self.rows) and (tracer is None or before.is_traced):
+            value.grad = before + cotangent
+        else:
+            self.accumulate(value, self.made(cotangent.raw))
+
     def _accumulate_value(self, value, cotangent, before, tracer):
         """`accumulate` where nothing has numbers yet, or where something has none."""
-        if before is None or before.record is not None or tracer is None or tracer.is_lazy:
+        if before is None or before.record is not None or tracer is None or tracer.is_lazy or isinstance(before, self.rows):
             self.accumulate_linked(value, cotangent)
         else:
             unrecorded(before.__iadd__, cotangent)

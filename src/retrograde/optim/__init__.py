@@ -3,7 +3,7 @@
 from ..nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from . import lr_scheduler, swa_utils
 from .adafactor import Adafactor
-from .adam import Adam, AdamW
+from .adam import Adam, AdamW, SparseAdam
 from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop
 from .asgd import ASGD
 from .combined import ChainedScheduler, SequentialLR

@@ -1,8 +1,9 @@
-"""Adam, and Adam with decoupled weight decay."""
+"""Adam, Adam with decoupled weight decay, and Adam of rows."""
 
 from ..errors import ArgumentError
 from ..ops.elementary.arithmetic import sqrt
 from ..ops.elementary.comparisons import maximum
+from ..tensor.rows import RowGradient
 from .optimizer import Optimizer, is_number, prepared
 
 
@@ -62,3 +63,44 @@ class AdamW(Adam):
                  maximize=False, **implementation):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True,
                          **implementation)
+
+
+class SparseAdam(Adam):
+    r"""`Adam` for tables of which a step reads few rows, as `nn.Embedding(sparse=True)`: only these, and their means, are updated.
+
+    $m \leftarrow \beta_1 m + (1 - \beta_1) g,\; v \leftarrow \beta_2 v + (1 - \beta_2) g^2,\;
+    p \leftarrow p - \eta \sqrt{1 - \beta_2^t} / (1 - \beta_1^t)\; m / (\sqrt{v} + \epsilon)$ in the rows that were read, after $t$
+    steps of the optimizer; all else stays. So it is not what `Adam` does, whose means go on in rows that are not read.
+
+    >>> table = rg.nn.Embedding(1000, 4, sparse=True)
+    >>> optimizer = rg.optim.SparseAdam(table.parameters())
+    >>> table(rg.tensor([3, 7])).sum().backward()
+    >>> optimizer.step()
+    >>> optimizer.state[table.weight]["exp_avg"].any(axis=1).nonzero()
+    (tensor([3, 7]),)
+    """
+
+    takes_rows = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
+        Optimizer.__init__(self, params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+
+    def check_gradient(self, parameter, gradient, group):
+        super().check_gradient(parameter, gradient, group)
+        if not isinstance(gradient, RowGradient):
+            raise ArgumentError(f"SparseAdam needs gradients of rows, and that of a parameter of shape {tuple(parameter.shape)} is "
+                                "whole; use Adam for it, or Embedding(sparse=True)")
+
+    def kept_in(self, group):
+        return "exp_avg", "exp_avg_sq"
+
+    def rates(self, group, age):
+        beta1, beta2 = group["betas"]
+        return (group["lr"] * sqrt(1 - beta2**age) / (1 - beta1**age),)
+
+    def update(self, group, rates, p, g, mean, square):
+        beta1, beta2 = group["betas"]
+        g = -g if group["maximize"] else g
+        mean = mean + (g - mean) * (1 - beta1)
+        square = square + (g * g - square) * (1 - beta2)
+        return p - mean * rates[0] / (sqrt(square) + group["eps"]), mean, square

@@ -19,7 +19,7 @@ class Adagrad(Optimizer):
     where $\lambda$ is `lr_decay`; $s$ starts at `initial_accumulator_value`.
     """
 
-    counts_steps = True
+    counts_steps = takes_rows = True
     kept = ("sum",)
 
     def __init__(self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, *,

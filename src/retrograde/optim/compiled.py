@@ -9,6 +9,7 @@ from ..compiler.backends import chosen
 from ..core import writes
 from ..core.mode import current
 from ..errors import RetrogradeError
+from ..tensor.rows import RowGradient
 from ..tensor.tensor import Tensor
 from .traced import trace_step
 
@@ -90,7 +91,9 @@ def _signature(optimizer, members):
 
 def _is_common(parameter, gradient, state):
     """Whether a parameter is such as code is written for: its numbers, those of its gradient and its state are in plain arrays."""
-    if not state or gradient.record is not None or (gradient.shape, gradient.dtype) != (parameter.shape, parameter.dtype):
+    if not state or isinstance(gradient, RowGradient) or gradient.record is not None:
+        return False
+    if (gradient.shape, gradient.dtype) != (parameter.shape, parameter.dtype):
         return False
     return all([isinstance(t, Tensor) and t.raw.__class__ is np.ndarray and t.raw.flags.c_contiguous
                 and t.raw.dtype.char in "fdFD" for t in (parameter, gradient, *state.values())])

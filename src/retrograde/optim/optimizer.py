@@ -14,10 +14,11 @@ from ..core.mode import changed, current, enable_grad
 from ..core.value import HookHandle, Value
 from ..errors import ArgumentError, CheckpointError, DTypeError, GraphError
 from ..tensor.creation import asarray
+from ..tensor.rows import RowGradient
 from ..tensor.tensor import Tensor
 from .compiled import CompiledSteps
 from .traced import check_gradient, trace_step, watch_members
-from .update import Packs, update_flat, update_whole
+from .update import Packs, update_flat, update_rows, update_whole
 
 #: Arguments that choose between implementations in PyTorch. Every optimizer takes them; there is one implementation here.
 _IMPLEMENTATIONS = frozenset(["foreach", "fused", "capturable", "differentiable"])
@@ -201,6 +202,9 @@ class Optimizer:
     #: Whether the state counts the steps, as PyTorch has it: in a number called "step".
     counts_steps = False
 
+    #: Whether a gradient may be a `RowGradient`.
+    takes_rows = False
+
     #: Whether the formula of an element reads that element alone, so that arrays may be cut up and put together.
     is_elementwise = True
 
@@ -233,6 +237,25 @@ class Optimizer:
         """What parameters `p` with gradient `g` and what is kept of them become, as a tuple: a formula in ops."""
         raise NotImplementedError(f"{type(self).__name__} needs a method update")
 
+    def updates_rows(self, group):
+        """Whether a `RowGradient` updates its rows alone. If not, it is what the whole array is, at the cost of that."""
+        return True
+
+    def _check_rows(self, group):
+        """Raise an ArgumentError unless the gradient of a parameter of a group may be a `RowGradient`."""
+        if not self.takes_rows:
+            raise ArgumentError(f"{type(self).__name__} needs whole gradients, and that of a parameter is a RowGradient; use "
+                                "SparseAdam, Adagrad or SGD for the parameters of Embedding(sparse=True), or make it sparse=False")
+        if group.get("weight_decay"):
+            raise ArgumentError(f"weight_decay must be 0 where a gradient is a RowGradient, got {group['weight_decay']}: it would "
+                                "shrink all rows; give the table a group of its own")
+
+    def check_gradient(self, parameter, gradient, group):
+        """Raise an error unless a gradient can be what a parameter of a group descends along."""
+        check_gradient(parameter, gradient)
+        if isinstance(gradient, RowGradient):
+            self._check_rows(group)
+
     def state_of(self, parameter, group):
         """The state of a parameter, with zeros for what is not there yet."""
         state = self.state.setdefault(parameter, {})
@@ -250,7 +273,7 @@ class Optimizer:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            check_gradient(parameter, gradient)
+            self.check_gradient(parameter, gradient, group)
             age = self.age_of(group, self.state.get(parameter, {}))
             state = self.state_of(parameter, group)
             for tensor in (parameter, *[s for s in state.values() if isinstance(s, Value)]):
@@ -261,7 +284,9 @@ class Optimizer:
             if age not in updates:
                 updates[age] = partial(self.update, group, [float(rate) for rate in self.rates(group, age)])
             kept = self._arrays(parameter, group)
-            if self.is_elementwise and self._packs.takes(parameter, gradient, kept):
+            if isinstance(gradient, RowGradient) and self.updates_rows(group):
+                update_rows(updates[age], gradient, list(map(writes.into, [parameter.raw, *kept])))
+            elif self.is_elementwise and self._packs.takes(parameter, gradient, kept):
                 small.setdefault((parameter.dtype, age), []).append(parameter)
             else:
                 update = update_flat if self.is_elementwise else update_whole

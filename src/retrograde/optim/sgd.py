@@ -11,6 +11,10 @@ class SGD(Optimizer):
     $p \leftarrow p - \eta (d + \mu b)$. $\lambda$ is `weight_decay`, $\mu$ `momentum`, $\tau$ `dampening`; `maximize` steps along
     the gradient.
 
+    Where a gradient is a `RowGradient`, as that of `nn.Embedding(sparse=True)`, a step without momentum updates these alone. With
+    momentum all rows go on moving, which takes time with the size of the table; with `lazy` the momentum of a row waits until
+    the row is read again.
+
     >>> p = rg.nn.Parameter(rg.ones(1))
     >>> optimizer = rg.optim.SGD([p], lr=0.5)
     >>> (p * p).sum().backward()
@@ -20,15 +24,20 @@ class SGD(Optimizer):
     """
 
     def __init__(self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *,
-                 maximize=False, **implementation):
+                 maximize=False, lazy=False, **implementation):
         super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-                                  "nesterov": nesterov, "maximize": maximize}, **implementation)
+                                  "nesterov": nesterov, "maximize": maximize, "lazy": lazy}, **implementation)
+
+    takes_rows = True
 
     def _check(self, options):
         super()._check(options)
         if options["nesterov"] and (options["momentum"] == 0 or options["dampening"] != 0):
             raise ArgumentError("nesterov needs momentum above 0 and dampening 0, got "
                                 f"{options['momentum']} and {options['dampening']}")
+
+    def updates_rows(self, group):
+        return not group["momentum"] or group["lazy"]
 
     def kept_in(self, group):
         return ("momentum_buffer",) if group["momentum"] else ()

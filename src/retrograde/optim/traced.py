@@ -10,6 +10,8 @@ from ..dtypes import parts_dtype
 from ..errors import ShapeError
 from ..ops.complexes import complex as whole
 from ..ops.complexes import imag, real
+from ..ops.manipulation.gathering import take
+from ..tensor.rows import RowGradient
 
 
 def trace_step(optimizer, tracer, gradients=None):
@@ -29,7 +31,7 @@ def trace_step(optimizer, tracer, gradients=None):
             for parameter in group["params"]:
                 gradient = parameter.grad if gradients is None else gradients.get(parameter)
                 if gradient is not None:
-                    check_gradient(parameter, gradient)
+                    optimizer.check_gradient(parameter, gradient, group)
                     _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer)
 
 
@@ -57,9 +59,15 @@ def _trace_update(optimizer, group, parameter, gradient, tracer):
         age = optimizer.aged(group, state["step"].astype("float64"), state)
     rates = [r.astype(parts_dtype(parameter.dtype)) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
     kept = [state[name] for name in optimizer.kept_of(parameter, group)]
-    made = _updated(optimizer, group, rates, [parameter, gradient, *kept])
+    if isinstance(gradient, RowGradient) and optimizer.updates_rows(group):
+        # Positions may be equal: for each the same row is computed and written.
+        positions, sums = gradient.summed()
+        rows, *kept_rows = [take(x, positions, 0) for x in (parameter, *kept)]
+        made, index = _updated(optimizer, group, rates, [rows, sums, *kept_rows]), positions
+    else:
+        made, index = _updated(optimizer, group, rates, [parameter, gradient, *kept]), ...
     for target, value in zip((parameter, *kept), made, strict=True):
-        target[...] = value
+        target[index] = value
 
 
 def _updated(optimizer, group, rates, arrays):

@@ -32,6 +32,15 @@ def update_whole(update, arrays):
     _replace((arrays[0], *arrays[2:]), update(*arrays))
 
 
+def update_rows(update, gradient, arrays):
+    """Replace the rows of `arrays`, of one shape, at the positions of a `RowGradient` by what `update` makes of them."""
+    gradient = gradient.coalesce()
+    positions, rows = (part.raw for part in gradient.parts)
+    first, *kept = [a[positions] for a in arrays]
+    for array, new in zip(arrays, update(first, rows, *kept), strict=True):
+        array[positions] = new
+
+
 def _replace(arrays, made):
     for array, new in zip(arrays, made, strict=True):
         array[...] = new

@@ -328,7 +328,8 @@ _BY_NAME = {
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
     "rank_indices": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "matrix_exp_slope": _side_by_side,
-    **dict.fromkeys(("mean_of_each", "from_owners"), _several_of_processes), "embedding": _embedded, "solve": _solved,
+    **dict.fromkeys(("mean_of_each", "from_owners"), _several_of_processes), "embedding": _embedded,
+    "embedding_by_rows": _embedded, "solve": _solved,
     "scatter_add": _scattered, "set_at": _written,
 }
 

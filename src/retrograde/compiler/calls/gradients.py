@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from ...core import writes
-from ...core.symbol import Symbol
 from ...core.value import Deferred
 from ...ops._arrays import arrays as algebra
 from .overlaps import Memory, overlap
@@ -42,7 +41,7 @@ class _Found:
 
     def is_there(self):
         """Whether there is one such as was traced, which is noted."""
-        now = self.now = self.owner.grad
+        now = self.now = algebra.whole_gradient(self.owner)
         if now is None or (now.record is not None) is not self._is_linked:
             return False
         self.record = now.record
@@ -97,7 +96,7 @@ class Gradients:
         for g in outer:
             if g.now is None or g.now is g.start:
                 continue
-            capture = None if isinstance(g.now.raw, Symbol) or trace.is_own(g.now) else trace.captures.get(id(g.now))
+            capture = None if g.now.is_traced or trace.is_own(g.now) else trace.captures.get(id(g.now))
             if capture is None:
                 made.setdefault(id(g.now), (g.now, []))[1].append(g.value)
             elif capture.owner is None:
@@ -105,22 +104,29 @@ class Gradients:
             else:
                 self._passed.append((g.value, found[id(capture)]))
         #: The symbols of those that the step makes.
-        self.held = [trace.symbol(value) for value, _ in made.values()]
+        self.held = []
         # One holder can be promised its gradient, and it is copied when somebody reads it. Several would each make a tensor of
         # their own, though eager code gives all the very same one.
-        holders = [values for _, values in made.values()]
-        self._promised = [(values[0], i) for i, values in enumerate(holders) if len(values) == 1]
-        self._shared = [(values, i) for i, values in enumerate(holders) if len(values) > 1]
+        self._promised, self._shared = [], []
+        for value, holders in made.values():
+            parts = [trace.symbol(part) for part in algebra.parts(value)]
+            numbers = range(len(self.held), len(self.held) + len(parts))
+            self.held += parts
+            make = partial(algebra.made, kind=holders[0].kind) if len(parts) == 1 else value.maker()
+            if len(holders) == 1:
+                self._promised.append((holders[0], numbers, make))
+            else:
+                self._shared.append((holders, numbers, make))
         self._is_sharing = bool(self._given or self._passed or self._shared)
         self._promises = []
 
     def bind(self, program):
         """Take what the step makes from `program`, from here on."""
         self._program = program
-        self._promises = [(value, Deferred(partial(self._taken, i, value.kind))) for value, i in self._promised]
+        self._promises = [(value, Deferred(partial(self._taken, *how))) for value, *how in self._promised]
 
-    def _taken(self, number, kind):
-        return algebra.made(self._program.held(number), None, kind)
+    def _taken(self, numbers, make):
+        return make(*[self._program.held(number) for number in numbers])
 
     @property
     def acts(self):
@@ -235,8 +241,8 @@ class Gradients:
     def _leave_shared(self):
         """Leave gradients that are held elsewhere as well."""
         left = self._given + [(value, found.now) for value, found in self._passed]
-        for values, number in self._shared:
-            gradient = self._taken(number, values[0].kind)
+        for values, *how in self._shared:
+            gradient = self._taken(*how)
             left += [(value, gradient) for value in values]
         for value, gradient in left:
             value.grad = gradient

@@ -39,7 +39,8 @@ class Step:
         self._first = [(value, record is not None) for value, record in trace.leaves.values()]
         for gradient in trace.outer_gradients():
             if gradient.now is not None:
-                trace.symbol(gradient.now)  # so that it is among the captures
+                for part in algebra.parts(gradient.now):
+                    trace.symbol(part)  # so that it is among the captures
         self._captures = trace.captured()
         updates = [(c.start, c.now) for c in trace.changed()]
         self._written = {id(leaf) for leaf, _ in updates}

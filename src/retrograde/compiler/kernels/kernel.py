@@ -73,6 +73,12 @@ class Kernel(Kind):
         found = [a for root in step.roots for a in self.memory(root, schedule.facts)]
         return list(dict.fromkeys([a for a in found if a in schedule.stored]))
 
+    def updated(self, node):
+        """The operand in whose memory a node may be computed although the step reads it, since it is read at the very elements that
+        are written, or not at all; None where there is none.
+        """
+        return
+
     def may_fail_in(self, step, schedule, fragile):
         """Whether a step may find that there is no result; the nodes `fragile` are those that may have no value in loops."""
         return False

@@ -21,7 +21,7 @@ class Scatter(Kernel):
         return not is_checked(_scattered(step.roots[0])[1])
 
     def launches(self, step, assembler):
-        node, code = step.roots[0], assembler.code("scatter")
+        node, code = step.roots[0], assembler.code("positions")
         x, positions, axis = _scattered(node)
         buffers = [assembler.layout(step, a)[0] for a in (x, positions)]
         plan = code.ScatterPlan(

@@ -34,11 +34,13 @@ def computed_in_place(schedule, updates, kept, risky):
         last, users = readers.get(leaf, (-1, set()))
         is_free = last < number
         # Loops load an element before they store it, so a step may read its own target, if at that element alone. Other kernels
-        # say nothing of their order.
+        # say whether they write over an operand.
         if users == {step} and step.kernel.fuses and step.domain == leaf.shape:
             if step not in moved:
                 moved[step] = _moved(schedule, step)
             is_free = leaf not in moved[step]
+        elif users == {step}:
+            is_free = is_free or step.kernel.updated(node) is leaf
         if is_free and number >= first_safe:
             # A node that updates two leaves can lie in one of them only; the other is copied.
             found[node] = leaf

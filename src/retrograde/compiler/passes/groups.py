@@ -26,12 +26,20 @@ class Groups:
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
         self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
         self.users = [[] for _ in self._steps]
-        self._nest_of, self._before = {}, []
-        for needed in self.producers:
-            self._before.append(0)
+        for number, needed in enumerate(self.producers):
             for n in needed:
-                self.users[n].append(len(self._before) - 1)
-                self._before[-1] |= self._before[n] | 1 << n
+                self.users[n].append(number)
+        self._nest_of = {}
+        #: By the number of a step the bits of it and of all that it needs, and of all that need it, also through others. The steps
+        #: of a nest have the same: whatever needs one of them needs all.
+        self._before = [1 << n for n in range(len(self._steps))]
+        self._after = self._before.copy()
+        for number, needed in enumerate(self.producers):
+            for n in needed:
+                self._before[number] |= self._before[n]
+        for number in reversed(range(len(self._steps))):
+            for n in self.users[number]:
+                self._after[number] |= self._after[n]
 
     def open(self, number):
         """Begin a nest with a step."""
@@ -42,9 +50,11 @@ class Groups:
         a, b = self._nest_of.get(one), self._nest_of.get(other)
         if a is None or b is None or a is b:
             return
-        numbers = sorted(a.numbers + b.numbers)
-        if not self._is_whole(a.members | b.members, numbers):
+        before, after = ((some[one], some[other]) for some in (self._before, self._after))
+        # A step outside that needs one of them while another needs it.
+        if (before[0] | before[1]) & (after[0] | after[1]) & ~(a.members | b.members):
             return
+        numbers = sorted(a.numbers + b.numbers)
         counts = sorted({*a.counts, *b.counts}, reverse=True)
         steps = [self._steps[n] for n in numbers]
         # The most rows first: small blocks fit the cache better, and fewer rows are only needed where a step meets several of a
@@ -55,32 +65,18 @@ class Groups:
             return
         group = _Group(a.members | b.members, numbers, counts)
         self._nest_of |= dict.fromkeys(numbers, group)
-        self._tie(group)
+        self._tie(group, self._before, before, after)
+        self._tie(group, self._after, after, before)
 
-    def _is_whole(self, members, numbers):
-        """Whether nothing outside these steps needs one of them while another needs it."""
-        between = self._all_before(numbers) & ~members
-        while between:
-            # `_before` has all that a step needs, also through others, so that each step in between is asked once.
-            last = between.bit_length() - 1
-            if self._before[last] & members:
-                return False
-            between &= ~(1 << last)
-        return True
-
-    def _all_before(self, numbers):
-        """All that some steps need."""
-        found = 0
-        for number in numbers:
-            found |= self._before[number]
-        return found
-
-    def _tie(self, group):
-        """Note that whatever needs one of these steps needs all of them from here on."""
-        whole = group.members | self._all_before(group.numbers)
-        for n, before in enumerate(self._before):
-            if before & group.members or group.members >> n & 1:
-                self._before[n] |= whole & ~(1 << n)
+    @staticmethod
+    def _tie(group, beyond, ours, others):
+        """Note in `beyond`, on one side of a new nest, what its two parts have there, `ours`; on the other, `others`."""
+        both, whole = ours[0] | ours[1], others[0] | others[1]
+        # What was beyond both parts knows it all. Few steps are beyond one of them alone, whatever the length of the program.
+        for n in _bits(whole & ~(others[0] & others[1]) & ~group.members):
+            beyond[n] |= both
+        for n in group.numbers:
+            beyond[n] = both
 
     def found(self):
         """(steps, number of rows) of each nest of several steps."""
@@ -101,6 +97,14 @@ class Groups:
         for head, step in zip(heads, self._steps, strict=True):
             members[head].append(step)
         return [step for head in _sorted(needs) for step in members[head]]
+
+
+def _bits(number):
+    """The places of the bits of a number, the first one first."""
+    while number:
+        last = number & -number
+        yield last.bit_length() - 1
+        number ^= last
 
 
 def _sorted(needs):

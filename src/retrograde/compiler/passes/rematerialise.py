@@ -11,7 +11,7 @@ where the work that is done twice takes less time than to write the result and t
 from math import prod
 
 from ...core import registry
-from ...core.symbol import Outputs, Symbol, ordered, renewed, replaced
+from ...core.symbol import Outputs, Symbol, renewed, replaced
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import AFTER, PARTNERS
@@ -78,7 +78,7 @@ class _Rewriting:
         token, late = self._token(node, maker), [step for _, step in late]
         # Without something that is made late, the scheduler would make the copy right beside the first one; and what waits for
         # its own user would be a cycle.
-        if not is_there or token is None or (hosts and _is_before(late, token)):
+        if not is_there or token is None or (hosts and self._is_before(late, token)):
             return None
         return late, token
 
@@ -119,6 +119,20 @@ class _Rewriting:
         """What else a step reads, and which is made late: the copy waits for it."""
         others = [n for n in self._draft.read_by(step) if n is not node and n.op is not None]
         return max(others, key=self._draft.stage, default=None)
+
+    def _is_before(self, steps, node):
+        """Whether a node needs a result of one of some steps."""
+        wanted, stage = {root for step in steps for root in step.roots}, self._draft.stage
+        first, stack, seen = min([stage(root) for root in wanted]), [node], set()
+        while stack:
+            n = stack.pop()
+            if n in wanted:
+                return True
+            # What is made earlier than all of them needs none; to go on from there would be to walk the whole graph.
+            if n not in seen and stage(n) >= first:
+                seen.add(n)
+                stack.extend(n.inputs)
+        return False
 
     def _copied(self, node):
         """A node like this one of which no other makes use, nor of what is computed on the way."""
@@ -162,11 +176,6 @@ class _Rewriting:
 
 def _application(name, args):
     return name, *map(id, args)
-
-
-def _is_before(steps, node):
-    """Whether a node needs a result of one of some steps."""
-    return not {root for step in steps for root in step.roots}.isdisjoint(ordered([node]))
 
 
 def _first(node):

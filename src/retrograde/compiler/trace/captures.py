@@ -4,6 +4,7 @@ import numpy as np
 
 from ...core.mode import changed
 from ...core.symbol import Symbol
+from ...ops._arrays import arrays
 
 
 class Capture:
@@ -19,12 +20,14 @@ class Capture:
 
 
 class Gradient:
-    """The gradient of a tensor in a trace. `is_read` says whether what it was before the trace matters."""
+    """The gradient of a tensor in a trace. `is_read` says whether what it was before the trace matters: then it is whole, since it
+    may have any number of rows at the next call.
+    """
 
     def __init__(self, value, is_read):
         self.value, self.is_read = value, is_read
         with changed(tracer=None):
-            self.start = self.now = value.grad
+            self.start = self.now = arrays.whole_gradient(value) if is_read else value.grad
 
 
 def gradient_of(owner):

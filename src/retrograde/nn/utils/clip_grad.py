@@ -12,6 +12,7 @@ from ...ops.axes.reductions import norm
 from ...ops.collectives import all_stack
 from ...ops.elementary.comparisons import clip, minimum
 from ...ops.manipulation.joins import stack
+from ...tensor.rows import RowGradient
 from ...tensor.tensor import Tensor
 from ..state import share_of
 
@@ -37,7 +38,9 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
     tensor(5.)
     """
     with no_grad():
-        norms = [norm(t.reshape(-1), norm_type) for t in _listed(tensors)]
+        # Rows that are added up count as their sum, and each of them once.
+        numbers = [t.summed_once() if isinstance(t, RowGradient) else t for t in _listed(tensors)]
+        norms = [norm(x.reshape(-1), norm_type) for x in numbers]
         total = norm(stack(norms), norm_type) if norms else Tensor(np.zeros((), np.float32))
     if error_if_nonfinite and not isfinite(float(total)):
         raise AnomalyError(f"the norm of the gradients is {float(total)}, so they cannot be clipped")
@@ -49,14 +52,20 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):  # no
     with no_grad():
         scale = minimum(max_norm / (total_norm + 1e-6), 1.0)
         for g in _gradients(parameters):
-            _write(g, g * scale.astype(g.dtype))
+            if isinstance(g, RowGradient):
+                g.become(g.rows * scale.astype(g.dtype))
+            else:
+                _write(g, g * scale.astype(g.dtype))
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):  # noqa: ARG001 - PyTorch's
     """Bring every element of every gradient between -`clip_value` and `clip_value`."""
     with no_grad():
         for g in _gradients(parameters):
-            _write(g, clip(g, -clip_value, clip_value))
+            if isinstance(g, RowGradient):
+                g.become(clip(g.summed_once(), -clip_value, clip_value))
+            else:
+                _write(g, clip(g, -clip_value, clip_value))
 
 
 def _whole_gradients(parameters, norm_type):

@@ -41,6 +41,14 @@ def isin(x, y, /, invert=False):
     return np.isin(x, y, invert=invert)
 
 
+@search(is_public=False, result_shape=lambda x: x.shape, result_dtype=lambda _: np.dtype(np.int64), samples=(
+    call(np.array([7, 2, 7, 7, 2, 9])), call(np.array([5]))))
+def first_places(x, /):
+    """For each element of the vector `x` of integers the place where an equal one stands first."""
+    _, first, inverse = np.unique(x, return_index=True, return_inverse=True)
+    return first[np.reshape(inverse, -1)].astype(np.int64, copy=False)
+
+
 def nonzero(x, /):
     """The positions of the elements of `x` that are not zero: for each axis one vector of integers.
 

@@ -1,15 +1,19 @@
 """Embeddings: rows of a table, chosen by numbers."""
 
+from math import prod
+
 import numpy as np
 
+from ...core.mode import current, is_recording
 from ...errors import DTypeError, ShapeError
 from ...shapes import one_axis
+from .._arrays import arrays
 from .._families import indexing
 from .._native import by_shape, small
 from .._samples import call
 from ..elementary.comparisons import equal, where
 from ..manipulation.gathering import checked_positions, take
-from ..manipulation.movements import expand_dims
+from ..manipulation.movements import expand_dims, reshape
 from ..manipulation.selections import scatter_add
 
 _ROWS = np.array([[2, 0, 2], [1, 1, 3]])
@@ -57,6 +61,39 @@ def _embedding_rule(g, input, weight_shape, padding_idx):
 
 
 embedding.defvjp(None, _embedding_rule)
+
+
+@indexing(keeps_sizes=True, faster=by_shape, makes_views=False, is_public=False, optional=("weight",),
+          expansion=_embedding_in_ops, samples=(call(_ROWS, (4, 3)), call(np.array([0, 2]), (4, 3), 1)),
+          skips={"gradient memory": "the array of a RowGradient is made when it is read"})
+def embedding_by_rows(input, /, weight, padding_idx=None):
+    """As `embedding`, but the gradient that `backward` leaves on `weight` is the rows that were chosen, and their positions."""
+    return embedding(input, weight, padding_idx)
+
+
+def _rows_rule(g, input, weight_shape, padding_idx):
+    if not _are_rows_taken():
+        return _embedding_rule(g, input, weight_shape, padding_idx)
+    count = prod(input.shape)
+    positions, rows = reshape(input, (count,)), reshape(g, (count, weight_shape[1]))
+    if padding_idx is not None:
+        is_padding = equal(positions, one_axis(padding_idx, weight_shape[0]))
+        if is_padding.__class__ is rows.__class__ is np.ndarray:
+            positions, rows = positions[~is_padding], rows[~is_padding]
+        else:  # how many there are is not known
+            rows = where(expand_dims(is_padding, -1), 0, rows)
+    return arrays.rows(checked_positions(positions, weight_shape[0]), rows, weight_shape)
+
+
+def _are_rows_taken():
+    """Whether this walk can carry rows: there is a kind for them, one example, and no derivative of the gradient is wanted."""
+    if not arrays.rows or is_recording():
+        return False
+    tracer = None if (mode := current()) is None else mode.tracer
+    return tracer is None or not (tracer.is_batch or tracer.is_lazy)
+
+
+embedding_by_rows.defvjp(None, _rows_rule)
 
 
 def one_hot(input, /, num_classes=-1):

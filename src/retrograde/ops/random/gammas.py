@@ -13,9 +13,8 @@ from ..axes.reductions import sum
 from ..elementary.exponential import log, log1p
 from ..special.incomplete import gamma_density, gammainc_slope
 from ..special.log_gamma import digamma, polygamma
-from . import _dirichlet
+from . import _beta_slope, _dirichlet, _gamma_slope
 from ._streams import NORMAL, UNIFORM, numbers_alone
-from .draws import _beta_slope, _gamma_slope
 
 # Each round rejects at most one proposal in twenty, so that the chance to be left after the last one is below 1e-20.
 _ROUNDS = 16

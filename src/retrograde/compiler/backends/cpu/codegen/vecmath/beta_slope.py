@@ -2,7 +2,7 @@
 
 import math
 
-from ......ops.random.draws import _beta_slope as given
+from ......ops.random import _beta_slope as given
 from .. import ir
 from ..counting import counted
 from .table import function

@@ -2,7 +2,7 @@
 
 import math
 
-from ......ops.random.draws import _gamma_slope as given
+from ......ops.random import _gamma_slope as given
 from ......ops.special._log_gamma import HARMONIC
 from .table import function
 

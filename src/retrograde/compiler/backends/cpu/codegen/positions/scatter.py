@@ -6,11 +6,11 @@ through all positions for those that are its own. Of one with few a chunk takes 
 
 from typing import NamedTuple
 
-from .... import cost
-from . import emit, ir
-from .emit import I64
-from .entry import Entry
-from .vecmath.elements import ELEMENTS
+from ..... import cost
+from .. import emit, ir
+from ..emit import I64
+from ..entry import Entry
+from ..vecmath.elements import ELEMENTS
 
 
 class ScatterPlan(NamedTuple):

@@ -1,0 +1,68 @@
+"""Positions that are data: lines that are written there, and which of them are the same."""
+
+from math import prod
+
+from ...core.symbol import Symbol
+from ...dtypes import name_of
+from .. import cost
+from ..index.elements import is_checked, is_in_memory
+from ..run.failures import FLAG
+from .kernel import Kernel, Scratch, launch
+
+_INDEX_BITS = {"int32": 32, "int64": 64}
+
+
+class Written(Kernel):
+    """Lines that are written over those at positions along the first axis; all others stay what they are."""
+
+    name, ops = "written", ("set_at",)
+
+    def matches(self, node, facts):
+        x, y, index = node.args
+        positions = _positions(index)
+        if positions is None or not node.size or not all([isinstance(a, Symbol) and a.dtype == node.dtype for a in (x, y)]):
+            return False
+        # As many lines as positions, so that nothing is broadcast.
+        return x.ndim > 0 and y.size > 0 and is_in_memory(x) and y.shape == (*positions.shape, *x.shape[1:])
+
+    def updated(self, node):
+        x, y, index = node.args
+        return None if x is y or x is _positions(index) else x
+
+    def may_fail_in(self, step, schedule, fragile):
+        return not is_checked(_positions(step.roots[0].args[2]))
+
+    def launches(self, step, assembler):
+        node, code = step.roots[0], assembler.code("positions")
+        x, y, index = node.args
+        positions, target = _positions(index), assembler.storage(node)
+        source, numbers, lines = (assembler.layout(step, a)[0] for a in (x, positions, y))
+        plan = code.WrittenPlan(_INDEX_BITS[name_of(positions.dtype)], source is target, prod(positions.shape), x.shape[0],
+                                prod(x.shape[1:]) * node.dtype.itemsize)
+        moved = y.size if plan.is_in_place else x.size + y.size
+        buffers = source, numbers, lines, target, FLAG
+        return launch(step, plan, code.write_written, buffers, moved * cost.ENTRY_SECONDS, assembler)
+
+
+class FirstPlaces(Kernel):
+    """Where each of some positions stands first."""
+
+    name, ops = "first places", ("first_places",)
+
+    def matches(self, node, facts):
+        x = node.args[0]
+        return bool(node.size) and isinstance(x, Symbol) and name_of(x.dtype) in _INDEX_BITS
+
+    def launches(self, step, assembler):
+        node, code = step.roots[0], assembler.code("positions")
+        x = node.args[0]
+        plan = code.FirstPlan(_INDEX_BITS[name_of(x.dtype)], x.size)
+        buffers = assembler.layout(step, x)[0], assembler.storage(node), Scratch(plan.room)
+        return launch(step, plan, code.write_first, buffers, x.size * cost.FIRST_SECONDS, assembler)
+
+
+def _positions(index):
+    """The positions of an index that is one array of integers; None of others."""
+    while isinstance(index, tuple) and len(index) == 1:
+        index = index[0]
+    return index if isinstance(index, Symbol) and index.ndim and name_of(index.dtype) in _INDEX_BITS else None
