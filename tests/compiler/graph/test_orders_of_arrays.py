@@ -101,6 +101,7 @@ def test_nothing_is_asked_where_all_is_sure_to_lie_in_rows():
     assert _known([x, *sure]) == {}
     turned = leaf_of(ARRAYS["turned"])
     assert _known([called("sum", turned, None), called("reshape", turned, (-1,))]) == {}  # no two axes
+    assert orders([leaf(3), leaf()], None) == {}  # then no other node is looked at
 
 
 def test_orders_of_all_are_told_where_one_may_lie_otherwise():
@@ -147,6 +148,17 @@ def test_a_value_that_is_written_to_several_places_lies_in_a_known_order_where_a
         else:
             with pytest.raises(InplaceError):
                 in_order(new)
+
+
+def test_what_is_made_of_two_values_and_written_to_both_is_no_value_of_one_alone():
+    one, other = leaf_of(ARRAYS["turned"]), leaf_of(ARRAYS["turned"].copy(order="K"))
+    new = called("add", one, other)
+    written_over(new, one)
+    assert new.over == ((one,), True)
+    written_over(new, other)
+    assert new.over == ((one, other), False)
+    written_over(one, other)
+    assert one.over == ((other,), False)
 
 
 def test_what_is_written_over_something_of_unknown_order_is_of_unknown_order():
