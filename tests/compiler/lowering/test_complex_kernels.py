@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from graphs import leaf, names, traced
 from retrograde.compiler.backends import chosen_name
+from retrograde.compiler.passes.lower import lower
 from retrograde.nn import functional
 
 #: Each case is traced once, on purpose.
@@ -349,3 +351,17 @@ def test_what_is_real_and_waits_for_complex_numbers_stays_real():
 
     check(waiting, rg.tensor(np.arange(3.0)), drawn(2, 3), calls=True)
     check(waiting, drawn(2, 3), rg.tensor(np.arange(3.0)))
+
+
+@pytest.mark.parametrize("fill", [2.0, 2.0 + 0j, 1.5 - 2j])
+def test_real_numbers_are_padded_once_and_no_memory_is_there_for_an_imaginary_part_of_zeros(fill):
+    x = leaf(3, dtype=np.float64)
+    outputs = lower([traced(lambda x: rg.pad(x.astype("complex128"), 1, value=fill), x)])
+    assert names(outputs.nodes) == ["input", "pad", "complex"]
+    imag = outputs.nodes[-1].args[1]
+    np.testing.assert_array_equal(imag, np.imag([fill, 0, 0, 0, fill]))
+    assert any(imag.strides) is (np.imag(fill) != 0)
+
+
+def test_a_border_of_a_value_that_is_not_known_is_a_call():
+    check(lambda x, y: rg.pad(x, 1, value=y), drawn(3), drawn(), calls=True)

@@ -2,13 +2,17 @@
 
 import functools
 import math
+import os
+from time import time
 
 import numpy as np
 import pytest
 
 import retrograde as rg
+from graphs import leaf
 from retrograde.compiler.lowering import own_kernel
 from retrograde.compiler.lowering.purity import is_pure
+from retrograde.ops._samples import uniform
 
 X = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
 FACTOR, PAIR, TABLE, FROZEN = 1.5, (2.0, 3), np.array(2.5), np.array(0.5, np.float32)
@@ -223,16 +227,83 @@ def _counting():
     return counting
 
 
-@pytest.mark.parametrize("function", [_writes, _keeps, _prints, _with_a_layer(), _counting(), functools.wraps(softsign)(_prints),
+def _names(x):
+    x.name = "x"
+    return x
+
+
+def _of_this_process(x):
+    return x * os.getpid()
+
+
+def _at_this_time(x):
+    return x * time()
+
+
+class _Scale:
+    """A class of a user's, which may do anything."""
+
+
+def _by_a_class(x):
+    return x, _Scale()
+
+
+MIXED = (2.0, _prints)
+
+
+def _by_a_tuple(x):
+    return MIXED[1](x)
+
+
+def _by_default(x, then=_prints):
+    return then(x)
+
+
+def _repeated(x, count=3):
+    return x if count == 0 else _repeated(x * 2, count - 1)
+
+
+def _by_a_cell(x):
+    twice = x * 2
+
+    def inner():
+        return twice + np.float32(1)
+
+    return inner()
+
+
+def _checked(x):
+    if x is None:
+        raise ValueError("there is no number")
+    return x
+
+
+@pytest.mark.parametrize("function", [_names, _of_this_process, _at_this_time, _by_a_class, _by_a_tuple, _by_default, _writes, _keeps, _prints, _with_a_layer(), _counting(), functools.wraps(softsign)(_prints),
                                       lambda x: functools.partial(_prints)(x), lambda x: [_prints(v) for v in x], by_a_table])
 def test_a_function_that_reads_or_writes_what_changes_is_not_pure(function):
     assert not is_pure(function)
 
 
-@pytest.mark.parametrize("function", [softsign, halved, by_other_functions, by_a_loop, of_two, lambda x: rg.sin(x) * np.pi,
+@pytest.mark.parametrize("function", [_repeated, _by_a_cell, _checked, softsign, halved, by_other_functions, by_a_loop, of_two, lambda x: rg.sin(x) * np.pi,
                                       lambda x, axis=(0, 1): np.sum(x, axis)])
 def test_a_function_of_its_arguments_is_pure(function):
     assert is_pure(function)
+
+
+@pytest.mark.parametrize(("dtype", "most", "shape"), [("float32", 3, (3, 2)), ("float32", None, (5, 2)), ("int64", 3, (3, 2)), ("bool", 3, (3, 2)),
+                                                      ("complex64", None, (5, 2))])
+def test_what_a_kernel_is_tried_on_has_the_dtype_and_is_small_where_it_may_be(dtype, most, shape):
+    drawn = own_kernel._drawn(leaf(5, 2, dtype=dtype), uniform(-9, 9), np.random.default_rng(0), most)
+    assert (drawn.shape, drawn.dtype, drawn.flags.writeable) == (shape, dtype, False)
+    assert len(np.unique(drawn)) > 1 and (dtype != "complex64" or drawn.imag.any())
+
+
+def test_a_kernel_is_tried_on_known_arrays_as_they_are_and_on_all_of_a_list():
+    known = np.arange(10.0).reshape(5, 2)
+    one, (two, number) = own_kernel._drawn([known, (leaf(4), "x")], uniform(), np.random.default_rng(0), 3)
+    np.testing.assert_array_equal(one, known[:3])
+    assert not np.shares_memory(one, known) and not one.flags.writeable and known.flags.writeable
+    assert (two.shape, number) == ((3,), "x")
 
 
 F32, F64, C64, I64 = np.float32, np.float64, np.complex64, np.int64

@@ -82,3 +82,10 @@ def test_what_is_handed_on_as_it_is_is_copied(scanned):
     draft, _ = scanned(lambda x, y: rg.scan(lambda c, _: ((c[1], c[0] * 1.5), None), (x, y), length=5)[0][0], x, y)
     assert len(draft.body.copies) == 1
     assert np.prod(draft.outputs[0].shape) == 8
+
+
+@pytest.mark.parametrize("length", [4, 5])
+def test_the_last_state_lies_in_the_row_that_an_odd_or_an_even_number_of_iterations_ends_with(scanned, length):
+    x = leaf(8)
+    draft, _ = scanned(lambda x: rg.scan(lambda c, _: (c * 0.5, None), x, length=length)[0], x)
+    assert draft.body.ends[0][3:] == (length % 2 * 32, 0, 32)

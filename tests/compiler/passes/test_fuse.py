@@ -112,3 +112,15 @@ def test_what_is_met_at_more_than_so_many_places_is_found_whatever_it_costs(monk
     value, node = shifted_sum(10)
     assert met_at_several_places(schedule_of(node), lambda node: False) == set()
     assert value.dtype == np.float32
+
+
+def test_what_is_stored_to_be_read_at_other_places_is_read_there_by_a_later_pass_and_at_its_own_by_the_same():
+    x = leaf(40)
+    y = called("exp", called("sin", called("exp", x)))
+    apart = called("add", called("getitem", y, (slice(1, None),)), called("getitem", y, (slice(None, -1),)))
+    schedule = schedule_of(apart, called("multiply", y, 2.0), called("negative", apart))
+    assert y in schedule.stored
+    first, second = schedule.steps
+    assert (first.stage, sorted(names(first.roots)), first.domain) == (0, ["exp", "multiply"], (40,))
+    assert (second.stage, sorted(names(second.roots)), second.domain) == (1, ["add", "negative"], (39,))
+    assert schedule.read_by(second) == [y]

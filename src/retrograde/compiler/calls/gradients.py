@@ -198,9 +198,10 @@ class Gradients:
         """What is not as it was traced, in words; None if all is."""
         if any([(value.grad is None) is not was_none for value, was_none in self._guards]):
             return "whether there is a gradient in a tensor"
-        if not self._are_as_traced():
-            return "the gradient of a tensor, in its dtype or in what else it is"
-        return None
+        are_as_traced = self._are_as_traced()
+        # What was found for this answer was not handed to the program: the next call must find it anew.
+        self.rebound()
+        return None if are_as_traced else "the gradient of a tensor, in its dtype or in what else it is"
 
     def hand_in(self, program):
         """Hand the gradients that were found to `program`."""

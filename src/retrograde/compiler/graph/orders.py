@@ -65,13 +65,13 @@ def written_over(symbol, old):
 def _find(node, found):
     """Add what array `node` would be, or None, to those that were found for its inputs."""
     found[node] = _made(node, found)
-    if found[node] is None and node.shape is not None and not _has_order(node):
+    if found[node] is None and not _has_order(node):
         # A row of elements can be taken apart in any way, however far apart they lie.
         found[node] = np.empty(node.shape, node.dtype)
 
 
 def _has_order(node):
-    """Whether a node has elements along two axes or more."""
+    """Whether a node has elements along two axes or more, or may have, as one of several results."""
     return node.shape is None or sum([n > 1 for n in node.shape]) > 1
 
 

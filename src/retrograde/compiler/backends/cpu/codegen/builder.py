@@ -156,7 +156,7 @@ class Builder(Memory):
         zero = constant(0, x.type)
         nonzero = self.where(self.less(x, zero), constant(-1, x.type), zero)
         found = self.where(self.greater(x, zero), constant(1, x.type), nonzero)
-        return self.where(self.isnan(x), x, found) if is_float(dtype_of(x)) else found
+        return self.where(self.isnan(x), x, found)
 
     def floor(self, x):
         """The largest whole number that is not above."""
@@ -191,7 +191,7 @@ class Builder(Memory):
             return self.bitwise_or(x, y) if wins == self.greater else self.bitwise_and(x, y)
         # One machine instruction: a NaN in either operand yields y, which leaves only a NaN in x to be mended.
         found = self.where(wins(x, y), x, y)
-        return self.where(self.isnan(x), x, found) if is_float(dtype_of(x)) else found
+        return self.where(self.isnan(x), x, found)
 
     def clip(self, x, low, high):
         """`x` kept between two constants; NaN passes."""
