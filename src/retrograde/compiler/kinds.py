@@ -13,7 +13,7 @@ from .kernels.linalg import LinearAlgebra
 from .kernels.loops import Pair, Reduction
 from .kernels.matmul import Matmul
 from .kernels.pooling import Pooling
-from .kernels.quantized import QuantizedProduct, Unpacking
+from .kernels.quantized import QuantizedMatmul, QuantizedProduct, Unpacking
 from .kernels.random import Random
 from .kernels.ranking import Ranking
 from .kernels.running import Running
@@ -27,7 +27,7 @@ _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pool
 KINDS = (
     After(), Widened(), Rounded(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
     ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
-    QuantizedProduct(), Unpacking(), CachedAttention(),
+    QuantizedProduct(), QuantizedMatmul(), Unpacking(), CachedAttention(),
     Repeated(), Several(ATTENTION), Several(_POOLING))
 
 

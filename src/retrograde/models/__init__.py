@@ -3,6 +3,11 @@
 from .asked import TextModel
 from .config import Config
 from .decoder import Decoder
+from .finetuning.adapter_file import load_adapter, save_adapter
+from .finetuning.lora import LoRA, QLoRA, quantise_frozen
+from .finetuning.loss import next_token_loss
+from .finetuning.packing import Packed, packed_rows
+from .finetuning.training import finetune
 from .model import Model, load
 from .pieces import Pieces
 from .sampling import Sampling
