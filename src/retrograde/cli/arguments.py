@@ -6,7 +6,7 @@ from pathlib import Path
 from ..data import TASKS
 from ..text.models.choices import KINDS
 from ..text.tuning.metrics import METRICS
-from .options import MODELS, Options, TuneOptions, WritingOptions
+from .options import MODELS, FinetuneOptions, Options, TuneOptions, WritingOptions
 
 
 def add_demo(parser):
@@ -27,6 +27,45 @@ def add_demo(parser):
                           help="what all random numbers come from; the same seed gives the same network (default: %(default)s)")
     training.add_argument("--eager", action="store_true", help="run ops one by one instead of compiling the training step")
     _add_results(parser, usual, "weights.safetensors and report.html", "the accuracy")
+
+
+def add_finetune(parser):
+    """The arguments of `retrograde finetune`."""
+    usual = FinetuneOptions(Path(), Path(), Path())
+    parser.add_argument("data", type=Path, metavar="DATA", help="a file of JSON lines")
+    parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the adapter and checkpoints are written")
+    adapters = parser.add_argument_group("adapters")
+    adapters.add_argument("--rank", type=_whole(1, 4096), default=usual.rank, metavar="N",
+                          help="numbers between the two matrices of an adapter (default: %(default)s)")
+    adapters.add_argument("--alpha", type=_positive, default=usual.alpha, metavar="F",
+                          help="adapters are multiplied by this through the rank (default: %(default)s)")
+    adapters.add_argument("--dropout", type=_share, default=usual.dropout, metavar="P",
+                          help="the chance that an input of an adapter is dropped (default: %(default)s)")
+    adapters.add_argument("--target", action="append", dest="targets", metavar="NAME",
+                          help="a layer that is adapted, such as q_proj; may be repeated (default: all but the head)")
+    adapters.add_argument("--quantised", choices=("int8", "q5", "q4"),
+                          help="quantise the frozen weights; those of a GGUF file stay as they are anyway")
+    training = parser.add_argument_group("training")
+    training.add_argument("--epochs", type=_whole(1, 100_000), default=usual.epochs, metavar="N",
+                          help="passes over the texts (default: %(default)s)")
+    training.add_argument("--batch-size", type=_whole(1, 65536), default=usual.batch_size, metavar="N",
+                          help="rows of a batch, each of several texts (default: %(default)s)")
+    training.add_argument("--length", type=_whole(2, 10**7), default=usual.length, metavar="N",
+                          help="tokens of a row, and of the longest text (default: %(default)s)")
+    training.add_argument("--accumulate", type=_whole(1, 65536), default=usual.accumulate, metavar="N",
+                          help="batches that make one step (default: %(default)s)")
+    training.add_argument("--lr", type=_positive, default=usual.lr, metavar="RATE",
+                          help="the greatest learning rate of AdamW (default: %(default)s)")
+    training.add_argument("--held-out", type=_share, default=usual.held_out, metavar="P",
+                          help="the part of the texts that is evaluated and not learned (default: %(default)s)")
+    training.add_argument("--save-every", type=_whole(1, 10**9), default=usual.save_every, metavar="N",
+                          help="steps between checkpoints (default: %(default)s)")
+    training.add_argument("--checkpoint-layers", action="store_true",
+                          help="compute layers again on the way back: slower, and less memory")
+    training.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+                          help="the same seed gives the same adapter (default: %(default)s)")
+    parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
 
 
 def add_tune(parser):
@@ -80,6 +119,7 @@ def add_chat(parser):
 
 def _add_writing(parser):
     usual = WritingOptions(Path())
+    parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="what `retrograde finetune` or peft has written")
     parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
     parser.add_argument("--context", type=_whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
     parser.add_argument("--max-tokens", type=_whole(1, 10**6), default=usual.max_tokens, metavar="N",

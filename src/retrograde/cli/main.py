@@ -5,12 +5,13 @@ import sys
 from importlib.metadata import version
 
 from ..errors import RetrogradeError
-from . import demo, run, tune, writing
-from .arguments import add_chat, add_demo, add_generate, add_run, add_tune
-from .options import Options, RunOptions, TuneOptions, WritingOptions
+from . import demo, finetuning, run, tune, writing
+from .arguments import add_chat, add_demo, add_finetune, add_generate, add_run, add_tune
+from .options import FinetuneOptions, Options, RunOptions, TuneOptions, WritingOptions
 
 _USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
 _COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions),
+             "finetune": (finetuning.run, FinetuneOptions),
              "generate": (writing.generate, WritingOptions), "chat": (writing.chat, WritingOptions)}
 
 
@@ -80,6 +81,11 @@ def _parser():
         "run", help="start a program as several processes that train together", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, description=run.__doc__,
         epilog="examples:\n  retrograde run -n 4 train.py --epochs 10\n  retrograde run -n 2 -m my_package.train"))
+    add_finetune(commands.add_parser(
+        "finetune", help="fine-tune a language model from a file on texts of your own", allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter, description=finetuning.__doc__,
+        epilog="examples:\n  retrograde finetune --model smollm2.gguf mail.jsonl --out runs/mail\n"
+               "  retrograde chat --model smollm2.gguf --adapter runs/mail"))
     for name, add, help_, example in (
             ("generate", add_generate, "continue a text by a language model from a file",
              'generate --model smollm2.gguf "The capital of France is"'),

@@ -80,10 +80,35 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
+class FinetuneOptions:
+    """What `finetune` is to do."""
+
+    model: Path
+    data: Path
+    out: Path
+    rank: int = 8
+    alpha: float = 16.0
+    dropout: float = 0.0
+    targets: list | None = None
+    quantised: str | None = None
+    epochs: int = 3
+    batch_size: int = 4
+    length: int = 512
+    accumulate: int = 1
+    lr: float = 2e-4
+    held_out: float = 0.05
+    save_every: int = 50
+    checkpoint_layers: bool = False
+    seed: int = 0
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
 class WritingOptions:
     """How `generate` and `chat` write; None stands for what the model's own settings say."""
 
     model: Path
+    adapter: Path | None = None
     prompt: str | None = None
     system: str | None = None
     context: int | None = None

@@ -5,25 +5,32 @@ PATH is a GGUF file, or a folder of Hugging Face's with config.json, tokenizer.j
 
 import sys
 
-from ..models import load
+from ..models import load, load_adapter
 
 
 def generate(options):
     """Continue a text, or what stands on the standard input; returns the exit code."""
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
-    model = load(options.model, context=options.context)
+    model = _opened(options)
     _shown(model.generate(prompt, stream=True, **_settings(options)))
     return 0
 
 
 def chat(options):
     """Answer messages, one a line, until an empty one or the end of the input; returns the exit code."""
-    model = load(options.model, context=options.context)
+    model = _opened(options)
     messages = [{"role": "system", "content": options.system}] if options.system else []
     while (line := _asked()) is not None:
         messages.append({"role": "user", "content": line})
         messages.append({"role": "assistant", "content": _shown(model.chat(messages, stream=True, **_settings(options)))})
     return 0
+
+
+def _opened(options):
+    model = load(options.model, context=options.context)
+    if options.adapter is not None:
+        load_adapter(model, options.adapter)
+    return model
 
 
 def _asked():

@@ -14,7 +14,7 @@ from .kernels.loops import Pair, Reduction
 from .kernels.matmul import Matmul
 from .kernels.pooling import Pooling
 from .kernels.positions import FirstPlaces, Written
-from .kernels.quantized import QuantizedProduct, Unpacking
+from .kernels.quantized import QuantizedMatmul, QuantizedProduct, Unpacking
 from .kernels.random import Random
 from .kernels.ranking import Ranking
 from .kernels.running import Running
@@ -28,7 +28,7 @@ _LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pool
 KINDS = (
     After(), Widened(), Rounded(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
     ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
-    QuantizedProduct(), Unpacking(), CachedAttention(), Written(), FirstPlaces(),
+    QuantizedProduct(), QuantizedMatmul(), Unpacking(), CachedAttention(), Written(), FirstPlaces(),
     Repeated(), Several(ATTENTION), Several(_POOLING))
 
 

@@ -16,6 +16,7 @@ from ..ops.manipulation.joins import stack
 from ..ops.manipulation.movements import reshape, transpose
 from ..ops.networks.activation import gelu, relu, silu
 from ..ops.networks.cached_attention import cached_attention
+from ..transforms.checkpoint import checkpoint
 from .rotary import Rotary
 from .weights import embedding, head_of, linear, row_mean
 
@@ -150,13 +151,16 @@ class Layers(Module):
         self.rotary = Rotary(config.head_dim, config.rope_theta, config.rope_scaling, *angles, factors)
         is_local = config.local_rope_theta is not None
         self.local_rotary = Rotary(config.head_dim, config.local_rope_theta, None, *angles) if is_local else self.rotary
+        #: Whether training keeps of each layer what it was given alone, and computes it again on the way back.
+        self.is_checkpointed = False
 
     def forward(self, embeddings, positions, attend):
         rotaries = {id(rotary): (rotary, rotary.angles(positions)) for rotary in (self.rotary, self.local_rotary)}
         x = embeddings
         for layer in self.layers:
             rotary = self.rotary if layer.self_attn.window is None else self.local_rotary
-            x = layer(x, *rotaries[id(rotary)], attend)
+            others = *rotaries[id(rotary)], attend
+            x = checkpoint(layer, x, *others) if self.is_checkpointed else layer(x, *others)
         return self.norm(x)
 
 
@@ -191,9 +195,17 @@ class Decoder(Module):
 
     def logits(self, embeddings):
         """As `forward`, from the vectors of tokens, which may be learned: soft prompts."""
+        return self.lm_head(self.states(embeddings))
+
+    def states(self, embeddings, positions=None, attend=None):
+        """What the head makes logits of, (batch, length, width), from the vectors of tokens.
+
+        `positions` are 0, 1, ... and each token sees those before it, unless others are given.
+        """
         if embeddings.ndim != 3:
             raise ArgumentError(f"a model reads texts of shape (batch, length), got {embeddings.shape[:-1]}")
-        return self.lm_head(self.model(embeddings, np.arange(embeddings.shape[1]), Causal()))
+        positions = np.arange(embeddings.shape[1]) if positions is None else positions
+        return self.model(embeddings, positions, attend or Causal())
 
     def step(self, tokens, lengths, last, keys, values):
         """(logits, new keys, new values) of the next `tokens`, (batch, new), of texts of which `lengths` are in a cache.

@@ -34,6 +34,7 @@ from ..tensor import distributions
 from ..tensor.random import uniform
 from ..transforms.grad import stop_gradient
 from .batches import batched
+from .chunked_entropy import chunked_cross_entropy
 from .fractional_pooling import (
     fractional_max_pool2d,
     fractional_max_pool2d_with_indices,
@@ -278,14 +279,23 @@ def _length(x, dim, eps):
 
 
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None,
-                         label_smoothing=0.0):
+                         label_smoothing=0.0, chunk=None, format=None):
     """`cross_entropy` of `linear(input, linear_weight, linear_bias)`.
 
-    `linear_weight` is (classes, features), or (classes, d1, ..., features) for targets (batch, d1, ...).
+    `linear_weight` is (classes, features), or (classes, d1, ..., features) for targets (batch, d1, ...). With `chunk` the scores of
+    so many classes at a time are in memory, and never all, forward and backward. `input` is then (..., features), the target (...)
+    of class numbers, the mean of no target that counts is 0, and `linear_weight` may be rows of quantised weights in a `format`.
 
     >>> rg.nn.functional.linear_cross_entropy(rg.ones(2, 3), rg.ones(4, 3), rg.tensor([0, 3]))
     tensor(1.3862944)
     """
+    if chunk is not None:
+        if linear_bias is not None or weight is not None or label_smoothing:
+            raise ArgumentError("linear_cross_entropy by chunks takes no linear_bias, weight or label_smoothing; leave chunk out")
+        ignored = -100 if ignore_index is None else ignore_index
+        return chunked_cross_entropy(input, linear_weight, target, chunk, reduction, ignored, format)
+    if format is not None:
+        raise ArgumentError("linear_cross_entropy takes quantised weights by chunks of the classes: give chunk= as well")
     *outputs, features = linear_weight.shape
     if len(outputs) > 1 and input.ndim != 2:
         raise ShapeError(f"a linear_weight of shape {tuple(linear_weight.shape)} needs inputs (batch, features), got shape "

@@ -4,6 +4,7 @@ import pytest
 import retrograde as rg
 from retrograde.compiler.backends.cpu.codegen.quantized.blocks import BLOCKS
 from retrograde.ops.networks._quantizing import FORMATS, packed, unpacked
+from retrograde.ops.networks.quantized import quantized_linear_input
 
 
 def blocks_of(name, outputs, count, seed=0):
@@ -36,7 +37,7 @@ def test_products_are_those_of_the_numbers(name, rows):
     found = f(rg.asarray(x), rg.asarray(blocks))
     np.testing.assert_allclose(found, x.astype(np.float64) @ numbers.T.astype(np.float64), rtol=1e-5, atol=1e-4)
     kinds = [kernel.kind for kernel in f.explain().kernels]
-    assert kinds == (["quantized product"] if rows <= 8 or name == "F32" else ["unpacking", "matmul"])
+    assert kinds == (["quantized product"] if rows <= 8 or name == "F32" else ["quantized matmul"])
 
 
 @pytest.mark.parametrize("name", ["Q4_1", "Q6_K", "BF16", "F32"])
@@ -84,6 +85,57 @@ def test_gradients_go_through_a_compiled_product():
     found = rg.jit(rg.grad(lambda x: (rg.quantized_linear(x, rg.asarray(blocks), "Q8_0") ** 2).sum()))(x)
     expected = 2 * (np.asarray(x) @ numbers.T) @ numbers
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "F32"])
+def test_cotangents_of_many_rows_meet_the_blocks_themselves(name):
+    blocks, numbers = blocks_of(name, 53, 768)
+    g = np.random.default_rng(1).standard_normal((11, 53)).astype(np.float32)
+    f = rg.jit(lambda g, b: quantized_linear_input(g, b, name))
+    np.testing.assert_allclose(f(rg.asarray(g), rg.asarray(blocks)), g.astype(np.float64) @ numbers, rtol=1e-5, atol=1e-3)
+    assert [kernel.kind for kernel in f.explain().kernels] == ["quantized matmul"]
+
+
+def test_many_rows_are_bitwise_the_same_on_any_number_of_threads():
+    # Three threads part 768 columns within a block of 256, and three do not part 40 tiles evenly.
+    blocks, rng, before = rg.asarray(blocks_of("Q4_K", 640, 768)[0]), np.random.default_rng(1), rg.get_num_threads()
+    x, g = [rg.asarray(rng.standard_normal((500, count)).astype(np.float32)) for count in (768, 640)]
+    f = rg.jit(lambda x, g: (rg.quantized_linear(x, blocks, "Q4_K"), quantized_linear_input(g, blocks, "Q4_K")))
+    found = []
+    try:
+        for count in (1, 2, 3):
+            rg.set_num_threads(count)
+            found.append([np.asarray(part) for part in f(x, g)])
+    finally:
+        rg.set_num_threads(before)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])
+        np.testing.assert_array_equal(other[1], found[0][1])
+
+
+@pytest.mark.parametrize("rows", [2, 20])
+@pytest.mark.parametrize("part", [(0, 53), (17, 30), (52, 53)])
+def test_some_rows_of_weights_are_read_where_they_lie(rows, part):
+    blocks, numbers = blocks_of("Q5_0", 53, 96)
+    x, chosen = np.random.default_rng(1).standard_normal((rows, 96)).astype(np.float32), numbers[slice(*part)]
+    f = rg.jit(lambda x, b: rg.quantized_linear(x, b, "Q5_0", part))
+    found = f(rg.asarray(x), rg.asarray(blocks))
+    np.testing.assert_allclose(found, x @ chosen.T, rtol=1e-4, atol=1e-4)
+    h = rg.jit(lambda g, b: quantized_linear_input(g, b, "Q5_0", part))
+    np.testing.assert_allclose(h(found, rg.asarray(blocks)), np.asarray(found) @ chosen, rtol=1e-4, atol=1e-3)
+    assert {kernel.kind for kernel in (*f.explain().kernels, *h.explain().kernels)} == {"quantized matmul"}
+    with pytest.raises(rg.errors.ShapeError, match="between 0 and 53"):
+        rg.quantized_linear(rg.asarray(x), rg.asarray(blocks), "Q5_0", (50, 54))
+
+
+def test_weights_are_never_numbers_in_memory_in_a_compiled_step():
+    # Two layers that were unpacked whole would take two matrices of 4 MB at once; panels of one at a time take one.
+    first, second = [rg.asarray(blocks_of("Q8_0", 1024, 1024, seed)[0]) for seed in (0, 1)]
+    loss = lambda x: (rg.quantized_linear(rg.tanh(rg.quantized_linear(x, first, "Q8_0")), second, "Q8_0") ** 2).sum()
+    f = rg.jit(rg.grad(loss))
+    f(rg.asarray(np.ones((16, 1024), np.float32)))
+    assert not [kernel for kernel in f.explain().kernels if kernel.kind == "unpacking"]
+    assert f.explain().arena_bytes < 6 << 20
 
 
 def test_code_and_ops_agree_on_the_sizes_of_blocks():

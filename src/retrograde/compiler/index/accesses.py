@@ -24,6 +24,15 @@ class Product(NamedTuple):
         return id(self.b[0]), self.b[1], self.problem.b, self.problem.k, self.problem.n
 
 
+class Operand(NamedTuple):
+    """An operand of a product: its shape, and where it is in memory; steps are those of numbers, also where these are in blocks."""
+
+    shape: tuple
+    buffer: object
+    first: int
+    steps: tuple
+
+
 class Accesses:
     """The boxes and the products of the steps of a schedule; their buffers are nodes and arrays."""
 
@@ -39,9 +48,8 @@ class Accesses:
     def product(self, step):
         """The matrix product of a step."""
         if step not in self._products:
-            node = step.roots[0]
-            (a, first_a, a_steps), (b, first_b, b_steps) = [self.layout(step, x) for x in node.args]
-            self._products[step] = Product(_problem(node, a_steps, b_steps), (a, first_a), (b, first_b))
+            a, b = step.kernel.operands(step, self)
+            self._products[step] = Product(_problem(step.roots[0], a, b), (a.buffer, a.first), (b.buffer, b.first))
         return self._products[step]
 
     def layout(self, step, node):
@@ -68,15 +76,14 @@ class Accesses:
 
 
 def _problem(node, a, b):
-    """The matrix product `node` of operands with steps `a` and `b`, with its batch dimensions."""
+    """The matrix product `node` of operands `a` and `b`, with its batch dimensions."""
     shape, rank = node.shape, node.ndim
     c = row_major(shape)
-    x, y = node.args
 
-    def step(steps, argument, axis):
-        at = axis - (rank - argument.ndim)
-        return 0 if at < 0 or argument.shape[at] == 1 else steps[at]
+    def step(operand, axis):
+        at = axis - (rank - len(operand.shape))
+        return 0 if at < 0 or operand.shape[at] == 1 else operand.steps[at]
 
-    batch = tuple((shape[i], step(a, x, i), step(b, y, i), c[i]) for i in range(rank - 2))
-    problem = Problem(name_of(node.dtype), shape[-2], shape[-1], x.shape[-1], a[-2:], b[-2:], c[-2:], batch)
+    batch = tuple((shape[i], step(a, i), step(b, i), c[i]) for i in range(rank - 2))
+    problem = Problem(name_of(node.dtype), shape[-2], shape[-1], a.shape[-1], a.steps[-2:], b.steps[-2:], c[-2:], batch)
     return problem.with_tall_rows()

@@ -5,7 +5,7 @@ from functools import partial
 from ...core.symbol import Symbol
 from ...dtypes import bfloat16, float32, name_of
 from .. import cost
-from ..index.accesses import Product
+from ..index.accesses import Operand, Product
 from ..index.box import Box, Store
 from ..index.elements import has_elements
 from ..index.emitted import NARROW
@@ -19,6 +19,8 @@ class Matmul(Kernel):
     """A product of matrices."""
 
     name, ops, may_interchange = "matmul", ("matmul",), True
+    #: Bytes in which the place of the second operand is counted, if not in numbers.
+    matrix_item = None
 
     def matches(self, node, facts):
         # Products of integers are the library's, which checks that none of them wraps.
@@ -27,6 +29,10 @@ class Matmul(Kernel):
 
     def memory(self, node, facts):
         return [facts.base(_unwidened(a)) for a in node.inputs]
+
+    def operands(self, step, accesses):
+        """The two operands of a product, as `Operand`."""
+        return [Operand(x.shape, *accesses.layout(step, x)) for x in step.roots[0].args]
 
     def product(self, step, accesses):
         return accesses.product(step)
@@ -54,7 +60,7 @@ class Matmul(Kernel):
         # Outside of loops packing is a part of the product, which does it block by block while the block is in cache.
         if matrix is None or not _packs_matrix(product.problem, assembler):
             plan, result = _chosen(product.problem, assembler), assembler.storage(step.roots[0])
-            return [_launch(step, product, plan, assembler, product.b, assembler.storage, result, assembler.lasts(step))]
+            return [product_launch(step, product, plan, assembler, product.b, assembler.storage, result, assembler.lasts(step))]
         return [self._packed_before(step, product, assembler, matrix)]
 
     def _packed_before(self, step, product, assembler, matrix):
@@ -67,7 +73,7 @@ class Matmul(Kernel):
         assembler.before.append(_packed(assembler.body.step, packing, assembler, lambda buffer: buffer, source, panels))
         assembler.body.keep(panels)
         result = assembler.storage(step.roots[0])
-        return _launch(step, product, plan, assembler, (panels, 0), assembler.storage, result, False)
+        return product_launch(step, product, plan, assembler, (panels, 0), assembler.storage, result, False)
 
     def rows_launches(self, step, nest, assembler, panels):
         """The launches of a product in a nest: one that computes a block of rows, and before it, unless `panels`
@@ -78,14 +84,14 @@ class Matmul(Kernel):
         block = nest.block * (problem.m // nest.rows)
         # Two plans: the last block may have fewer rows, and tiles are chosen by their number.
         blocks = block, problem.m - (nest.blocks - 1) * block
-        packing, plans = assembler.code("matmul").choose_panels(assembler.target, problem, blocks)
+        packing, plans = self.panels(step, problem, blocks, assembler)
         right = packing.functions["right"]
         # Forward and backward passes read one weight in two orders, which are two packings; equal ones are packed once for all
         # products.
         before, matrix = [], (product.matrix, right, packing.numbers["k_block"])
         if matrix not in panels:
             panels[matrix] = Scratch(packing.panel_bytes)
-            before.append(_packed(step, packing, assembler, storage, product.b, panels[matrix]))
+            before.append(_packed(step, packing, assembler, storage, product.b, panels[matrix], self.matrix_item))
         unit_for = partial(part_unit, assembler)
         # The entry is the same for both, since it reads what differs from the descriptor.
         unit, descriptors = unit_for(plans[0].entry), [plan.descriptor(address=unit_for) for plan in plans]
@@ -100,6 +106,10 @@ class Matmul(Kernel):
         seconds = problem.flops * cost.PRODUCT_SECONDS
         lasts = assembler.lasts(step)
         return [*before, assembler.launch(step, unit, f"{unit.name}_rows", slots, words, nest.chunks, lasts, seconds)]
+
+    def panels(self, step, problem, counts, assembler):
+        """The plan that packs the second operand, and that of each of `counts` rows which reads what it packed."""
+        return assembler.code("matmul").choose_panels(assembler.target, problem, counts)
 
     def loops(self, step):
         node = step.roots[0]
@@ -117,14 +127,14 @@ def _narrow_launches(step, product, assembler):
     if all([a.dtype == bfloat16 for a, _ in (product.a, product.b)]):
         plan = assembler.code("matmul").choose_pairs(assembler.target, product.problem)
         if plan is not None:
-            return [_launch(step, product, plan, assembler, product.b, storage, result, lasts, ITEM_BYTES["float32"] // 2)]
+            return [product_launch(step, product, plan, assembler, product.b, storage, result, lasts, ITEM_BYTES["float32"] // 2)]
     before, wide = [], {}
     for operand, is_narrow in zip((product.a[0], product.b[0]), _are_narrow(product), strict=True):
         if is_narrow and id(operand) not in wide:
             wide[id(operand)] = Scratch(operand.size * ITEM_BYTES["float32"])
             before.append(_widened(step, operand, wide[id(operand)], assembler))
     found = lambda buffer: wide[id(buffer)] if id(buffer) in wide else storage(buffer)
-    return [*before, _launch(step, product, _chosen(product.problem, assembler), assembler, product.b, found, result, lasts)]
+    return [*before, product_launch(step, product, _chosen(product.problem, assembler), assembler, product.b, found, result, lasts)]
 
 
 def _widened(step, operand, room, assembler):
@@ -151,7 +161,7 @@ def _are_narrow(product):
 def array_launch(problem, writer):
     """The launch of a product of no program. Its buffers are "a", "b", "c", in some order, and scratch memory."""
     product = Product(problem, ("a", 0), ("b", 0))
-    return _launch(None, product, _chosen(problem, writer), writer, product.b, lambda buffer: buffer, "c", True)
+    return product_launch(None, product, _chosen(problem, writer), writer, product.b, lambda buffer: buffer, "c", True)
 
 
 def panel_launches(problem, writer):
@@ -162,7 +172,7 @@ def panel_launches(problem, writer):
     product, identity = Product(problem, ("a", 0), ("b", 0)), lambda buffer: buffer
     pack = _packed(None, packing, writer, identity, product.b, Scratch(packing.panel_bytes))
     pack = pack._replace(buffers=("b", "b", "c", Scratch(0)))
-    return pack, _launch(None, product, plan, writer, product.b, identity, "c", True), packing.panel_bytes
+    return pack, product_launch(None, product, plan, writer, product.b, identity, "c", True), packing.panel_bytes
 
 
 def part_unit(writer, spec):
@@ -185,17 +195,18 @@ def _packs_matrix(problem, writer):
     return is_plain and not plan.is_swapped and "right" in plan.functions
 
 
-def _launch(step, product, plan, writer, matrix, storage, result, lasts, item=None):
+def product_launch(step, product, plan, writer, matrix, storage, result, lasts, item=None, matrix_item=None):
     """The launch of a whole product with the second operand where `matrix` says; numbers of operands have `item` bytes, if
-    not those of the result.
+    not those of the result, and the place of the second one is counted in `matrix_item` bytes, if not in those.
     """
     problem = product.problem
     # Here the number of threads may decide: each element of the result is summed by one thread, in one order.
     chunks = writer.threads if problem.flops > cost.SHARED_FLOPS else 1
     unit_for = partial(part_unit, writer)
     unit, item = unit_for(plan.entry), item or ITEM_BYTES[problem.dtype]
-    (a, a_start), (b, b_start) = (matrix, product.a) if plan.is_swapped else (product.a, matrix)
-    words = (a_start * item, b_start * item, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
+    matrix, left = (matrix[0], matrix[1] * (matrix_item or item)), (product.a[0], product.a[1] * item)
+    (a, a_start), (b, b_start) = (matrix, left) if plan.is_swapped else (left, matrix)
+    words = (a_start, b_start, 0, plan.workspace_bytes, *plan.descriptor(chunks, unit_for))
     slots = (storage(a), storage(b), result, Scratch(chunks * plan.workspace_bytes))
     return writer.launch(step, unit, unit.name, slots, words, chunks, lasts, problem.flops * cost.PRODUCT_SECONDS)
 
@@ -211,10 +222,10 @@ def _rows_of(nest, operand, move, item):
     return start * item, move * item, 0
 
 
-def _packed(step, plan, writer, storage, source, panels):
+def _packed(step, plan, writer, storage, source, panels, item=None):
     chunks = writer.threads if panels.nbytes > cost.SHARED_BYTES else 1
     unit_for = partial(part_unit, writer)
     unit, (buffer, start) = unit_for(plan.entry), source
-    words = (0, start * plan.numbers["item"], 0, 0, *plan.descriptor(chunks, unit_for))
+    words = (0, start * (item or plan.numbers["item"]), 0, 0, *plan.descriptor(chunks, unit_for))
     slots, seconds = (storage(buffer), storage(buffer), panels, panels), panels.nbytes * cost.PACK_SECONDS
     return writer.launch(step, unit, f"{unit.name}_panels", slots, words, chunks, False, seconds, role="pack")

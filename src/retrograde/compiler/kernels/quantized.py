@@ -1,30 +1,33 @@
-"""Quantised weights: products of a few rows by them, which read their blocks directly, and their numbers in memory."""
+"""Quantised weights: products by them, which read their blocks directly, and their numbers in memory."""
 
 from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops.networks._quantizing import PLAIN, format_of
+from ...ops.networks.quantized import FEW_ROWS
 from .. import cost
+from ..index.accesses import Operand
 from .kernel import Kernel, launch
+from .matmul import Matmul, product_launch
 
 #: So many weights of a row at least are read at a time; a row is a multiple of that, or the library's.
 _AT_ONCE, _PLAIN_AT_ONCE = 32, 16
 
 
 class QuantizedProduct(Kernel):
-    """Products by quantised weights."""
+    """Products of a few rows by quantised weights."""
 
     name, ops = "quantized product", ("quantized_linear",)
 
     def matches(self, node, facts):
-        x, blocks, form = node.args
-        has_operands = isinstance(x, Symbol) and isinstance(blocks, Symbol) and name_of(x.dtype) == "float32"
-        return bool(node.size) and has_operands and bool(x.size) and _is_whole(x.shape[-1], form)
+        x, blocks, form, some = node.args
+        is_short = some is None and (form == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS)
+        return is_short and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
-        x, blocks, form = node.args
+        x, blocks, form, _ = node.args
         rows, count = prod(x.shape[:-1]), x.shape[-1]
         plan = code.Product(**_fields(form, assembler.target), outputs=blocks.shape[0], count=count, rows=rows)
         buffers = assembler.layout(step, x)[0], assembler.layout(step, blocks)[0], assembler.storage(node)
@@ -33,6 +36,61 @@ class QuantizedProduct(Kernel):
 
     def flops(self, node):
         return 2 * node.size * node.args[0].shape[-1]
+
+
+class QuantizedMatmul(Matmul):
+    """Products of many rows by quantised weights, of which panels of numbers are packed, and those of cotangents by them."""
+
+    name, ops, matrix_item = "quantized matmul", ("quantized_linear", "quantized_linear_input"), 1
+
+    def matches(self, node, facts):
+        x, blocks, form, _ = node.args
+        inputs = _inputs(node)
+        return form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1 and _is_whole(inputs, form)
+
+    def memory(self, node, facts):
+        return [facts.base(node.args[0]), node.args[1]]
+
+    def operands(self, step, accesses):
+        node = step.roots[0]
+        x, blocks, _, rows = node.args
+        # From the first block of a buffer on, in bytes, since what shows a part of others is copied.
+        buffer = accesses.layout(step, blocks)[0]
+        (first, last), inputs = rows or (0, blocks.shape[0]), _inputs(node)
+        outputs, first = last - first, first * blocks.shape[1]
+        numbers = ((inputs, outputs), (1, inputs)) if _is_forward(node) else ((outputs, inputs), (inputs, 1))
+        return Operand(x.shape, *accesses.layout(step, x)), Operand(numbers[0], buffer, first, numbers[1])
+
+    def launches(self, step, assembler):
+        product, storage = assembler.product(step), assembler.storage
+        plan = assembler.code("matmul").choose_blocks(assembler.target, product.problem, self._blocks(step, assembler))
+        result, lasts = storage(step.roots[0]), assembler.lasts(step)
+        return [product_launch(step, product, plan, assembler, product.b, storage, result, lasts,
+                               matrix_item=self.matrix_item)]
+
+    def panels(self, step, problem, counts, assembler):
+        code = assembler.code("matmul")
+        return code.choose_panels(assembler.target, problem, counts, self._blocks(step, assembler))
+
+    @staticmethod
+    def _blocks(step, assembler):
+        node = step.roots[0]
+        return assembler.code("matmul").Blocks(**_fields(node.args[2], assembler.target), is_along_k=_is_forward(node))
+
+
+def _is_forward(node):
+    """Whether blocks lie along the axis that is summed, as in a product, and not across it, as in that of its cotangent."""
+    return node.op.name == "quantized_linear"
+
+
+def _inputs(node):
+    """How many numbers a row of weights has."""
+    return node.args[0].shape[-1] if _is_forward(node) else node.shape[-1]
+
+
+def _are_operands(node, x, blocks):
+    is_of_symbols = isinstance(x, Symbol) and isinstance(blocks, Symbol)
+    return is_of_symbols and bool(node.size) and bool(x.size) and name_of(x.dtype) == "float32"
 
 
 class Unpacking(Kernel):

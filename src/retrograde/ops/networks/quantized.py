@@ -1,6 +1,5 @@
 """Products by quantised weights: blocks of small integers with their scales, as files of GGUF have them."""
 
-from math import prod
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..linalg.contractions import matmul
 from ..manipulation.movements import transpose
 from ._quantizing import FORMATS, PLAIN, format_of, packed, unpacked
 
-#: So many rows of `x` at most are multiplied by weights as they lie in memory; for more of them weights are unpacked once.
+#: So many rows of `x` at most are multiplied by weights as they lie in memory; for more of them weights are unpacked in panels.
 FEW_ROWS = 8
 _WEIGHTS = np.random.default_rng(0).uniform(-1, 1, (3, 64)).astype(np.float32)
 #: Rows of weights are unpacked so many at a time where NumPy multiplies, which keeps the memory for them small.
@@ -54,8 +53,23 @@ def dequantize(blocks, /, format):
     return unpacked(blocks, format)
 
 
-def _result_shape(x, blocks, format):
+def _matrix_shape(blocks, format, rows):
+    """The shape of the numbers of blocks, or of those of some rows from a first one to a last one."""
     shape = _unpacked_shape(blocks, format)
+    if rows is None or len(shape) != 2:
+        return shape
+    first, last = rows
+    if not 0 <= first <= last <= shape[0]:
+        raise ShapeError(f"rows must lie between 0 and {shape[0]}, got {rows}")
+    return last - first, shape[1]
+
+
+def _of_rows(blocks, rows):
+    return blocks if rows is None else blocks[rows[0] : rows[1]]
+
+
+def _result_shape(x, blocks, format, rows=None):
+    shape = _matrix_shape(blocks, format, rows)
     if not is_float(x.dtype) or x.dtype.kind == "c":
         raise DTypeError(f"quantized_linear needs x of real floats, got {x.dtype}")
     if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[1]:
@@ -64,38 +78,81 @@ def _result_shape(x, blocks, format):
     return *x.shape[:-1], shape[0]
 
 
-def _dtype_of_x(x, blocks, format):  # noqa: ARG001 - it has the arguments of its op
+def _dtype_of_x(x, blocks, format, rows=None):  # noqa: ARG001 - it has the arguments of its op
     return x.dtype
 
 
-def _in_ops(x, blocks, format):
-    is_plain = x.dtype == np.float32 and x.size and blocks.shape[0]
-    # Weights that are not quantised are asked for here for the sake of the order of sums, which a row of any number has to itself.
-    if is_plain and (format == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS):
+def _in_ops(x, blocks, format, rows):
+    # One vector has a kernel for few rows, and weights that are not quantised are asked for here for the sake of the order of sums,
+    # which a row of any number has to itself.
+    if x.dtype == np.float32 and x.size and blocks.shape[0] and (x.ndim > 1 or rows is None):
         return NotImplemented
-    return matmul(x, transpose(dequantize(blocks, format)))
+    return matmul(x, transpose(dequantize(_of_rows(blocks, rows), format)))
 
 
 @contraction(expansion=_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x, samples=(
     call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((64,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 64), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 64), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
-    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1")))
-def quantized_linear(x, blocks, /, format):
+    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", (1, 3))))
+def quantized_linear(x, blocks, /, format, rows=None):
     r"""The rows of `x`, (..., inputs), times rows of quantised weights, `blocks` of shape (outputs, bytes): shape (..., outputs).
+    With `rows` only those from a first one up to a last one are used.
 
-    Compiled code reads the blocks as they are for a few rows, whose results then do not depend, to the last bit, on which other
-    rows there are; for many it unpacks them once. Weights of format "F32", float32 as they are, are always read in that way.
+    Compiled code reads the blocks as they are, and makes numbers of them in registers. The results of a few rows do not depend, to
+    the last bit, on which other rows there are; nor do those of many for weights of format "F32", float32 as they are.
 
     $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W$ with $W$ the numbers of the blocks, which have no gradient themselves.
     """
-    shape = _result_shape(x, blocks, format)
-    rows = x.reshape(-1, x.shape[-1])
-    wide = rows if x.dtype == np.float64 else rows.astype(np.float32, copy=False)
-    z = np.empty((len(rows), shape[-1]), wide.dtype)
-    step = max(_AT_ONCE // max(x.shape[-1], 1), 1)
-    for start in range(0, shape[-1], step):
-        z[:, start : start + step] = product(wide, unpacked(blocks[start : start + step], format).astype(wide.dtype, copy=False).T)
+    shape, wide, blocks = _result_shape(x, blocks, format, rows), _wide_rows(x), _of_rows(blocks, rows)
+    z = np.empty((len(wide), shape[-1]), wide.dtype)
+    for part in _parts(blocks, x.shape[-1]):
+        z[:, part] = product(wide, unpacked(blocks[part], format).astype(wide.dtype, copy=False).T)
     return z.reshape(shape).astype(x.dtype, copy=False)
 
 
-quantized_linear.defvjp(lambda g, blocks, format: matmul(g, dequantize(blocks, format)), None)
+def _wide_rows(x):
+    """`x` as a matrix, of at least float32."""
+    rows = x.reshape(-1, x.shape[-1])
+    return rows if x.dtype == np.float64 else rows.astype(np.float32, copy=False)
+
+
+def _parts(blocks, inputs):
+    """Slices of rows of blocks that are unpacked at a time."""
+    step = max(_AT_ONCE // max(inputs, 1), 1)
+    return [slice(start, start + step) for start in range(0, blocks.shape[0], step)]
+
+
+def _shape_of_inputs(x, blocks, format, rows=None):
+    shape = _matrix_shape(blocks, format, rows)
+    if not is_float(x.dtype) or x.dtype.kind == "c":
+        raise DTypeError(f"quantized_linear_input needs x of real floats, got {x.dtype}")
+    if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[0]:
+        raise ShapeError(f"quantized_linear_input needs x (..., outputs) and blocks of (outputs, inputs), got {tuple(x.shape)} and "
+                         f"blocks of {shape}")
+    return *x.shape[:-1], shape[1]
+
+
+def _inputs_in_ops(x, blocks, format, rows):
+    if x.dtype == np.float32 and x.size and blocks.shape[1] and x.ndim > 1 and format != PLAIN:
+        return NotImplemented
+    return matmul(x, dequantize(_of_rows(blocks, rows), format))
+
+
+@contraction(is_public=False, expansion=_inputs_in_ops, result_shape=_shape_of_inputs, result_dtype=_dtype_of_x, samples=(
+    call((2, 3), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((3,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
+    call((2, 5, 3), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 3), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
+    call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", (1, 3))))
+def quantized_linear_input(x, blocks, /, format, rows=None):
+    r"""What `quantized_linear` hands back to its `x`: rows of `x`, (..., outputs), times the numbers of the blocks, (..., inputs).
+
+    $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top$
+    """
+    shape, wide, blocks = _shape_of_inputs(x, blocks, format, rows), _wide_rows(x), _of_rows(blocks, rows)
+    z = np.zeros((len(wide), shape[-1]), wide.dtype)
+    for part in _parts(blocks, shape[-1]):
+        z += product(np.ascontiguousarray(wide[:, part]), unpacked(blocks[part], format).astype(wide.dtype, copy=False))
+    return z.reshape(shape).astype(x.dtype, copy=False)
+
+
+quantized_linear.defvjp(lambda g, blocks, format, rows: quantized_linear_input(g, blocks, format, rows), None)
+quantized_linear_input.defvjp(lambda g, blocks, format, rows: quantized_linear(g, blocks, format, rows), None)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ..... import cost
 from .....target import ITEM_BYTES
 from .plan import Plan, aligned
-from .spec import Dots, Loops, Packing, PairPacking, PairTile, Stream, Tile
+from .spec import BlockPacking, Dots, Loops, Packing, PairPacking, PairTile, Stream, Tile
 
 #: A product with fewer rows, columns or steps is had as float32.
 _FEWEST_PAIRED = 16
@@ -26,16 +26,21 @@ def choose(target, problem):
     return _tiled(target, problem.swapped() if is_swapped else problem, is_swapped)
 
 
-def choose_panels(target, problem, counts):
+def choose_blocks(target, problem, blocks):
+    """The plan of a product whose second operand is in `blocks` of quantised weights, of which panels of numbers are packed."""
+    return _tiled(target, problem.normal(), False, blocks=blocks)
+
+
+def choose_panels(target, problem, counts, blocks=None):
     """How to compute a product some rows at a time: the plan that packs all of B in panels, in the place of C, and for each of
-    `counts` the plan of so many rows, which reads these panels.
+    `counts` the plan of so many rows, which reads these panels. B may be in `blocks` of quantised weights.
     """
     problem = problem.normal()
     lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
-    rows, vectors = tile_size(target, lanes, max(counts), problem.n)
-    panels = Panels(rows, vectors, _k_block(target, problem, vectors * lanes, 2, item))
+    rows, vectors = tile_size(target, lanes, max(counts), problem.n, _widest(blocks))
+    panels = Panels(rows, vectors, _in_blocks(_k_block(target, problem, vectors * lanes, 2, item), blocks))
     plans = [_tiled(target, problem._replace(m=m), False, panels) for m in counts]
-    packing = {"right": Packing(problem.dtype, lanes, _packed(problem), vectors=vectors)}
+    packing = {"right": _right_packing(problem, lanes, _packed(problem), vectors, blocks)}
     strides = dict(zip(("b_row", "b_column"), [x * item for x in problem.b], strict=True))
     numbers = {**plans[0].numbers, **strides, "m": 1, "row_tiles": 1}
     return Plan(Loops(), packing, numbers, (), False, 0), plans
@@ -127,22 +132,44 @@ def _fits_narrow(_, problem):
     return problem.b[1] == 1 and problem.m <= 2 and problem.n > 2 * problem.m
 
 
-def _tiled(target, problem, is_swapped, panels=None, pairs=False):
-    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before, and
-    with `pairs` an item is a pair of numbers of bfloat16.
+def _widest(blocks):
+    """A number of columns of which tiles are a part: of blocks that lie across k none has columns of two tiles, and no tile ends
+    within one.
+    """
+    return None if blocks is None or blocks.is_along_k else blocks.size
+
+
+def _in_blocks(k_block, blocks):
+    """Rows of B that are packed together, whole blocks where they lie along k."""
+    return k_block if blocks is None or not blocks.is_along_k else ceil(k_block / blocks.size) * blocks.size
+
+
+def _right_packing(problem, lanes, layout, vectors, blocks):
+    """What packs B."""
+    if blocks is None:
+        return Packing(problem.dtype, lanes, layout, vectors=vectors)
+    layout = "blocks along k" if blocks.is_along_k else "blocks across k"
+    return BlockPacking(problem.dtype, lanes, layout, vectors=vectors, blocks=blocks)
+
+
+def _tiled(target, problem, is_swapped, panels=None, pairs=False, blocks=None):
+    """Register tiles of rows by vectors, with packed panels and cache blocks where they pay; with `panels` B is packed before, with
+    `pairs` an item is a pair of numbers of bfloat16, and with `blocks` B is in those.
     """
     item, lanes = ITEM_BYTES[problem.dtype], target.lanes(problem.dtype)
-    rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n)
+    rows, vectors = (panels.rows, panels.vectors) if panels else tile_size(target, lanes, problem.m, problem.n, _widest(blocks))
     width = vectors * lanes
     row_tiles, heights, short, tall = _even_tiles(problem.m, rows)
     column_tiles, rest = ceil(problem.n / width), problem.n % width
-    k_block = panels.k_block if panels else _k_block(target, problem, width, row_tiles, item)
+    k_block = panels.k_block if panels else _in_blocks(_k_block(target, problem, width, row_tiles, item), blocks)
     left, kind = _left_layout(target, problem, column_tiles, item)
     right = "panels" if panels else _right_layout(target, problem, row_tiles, rest % lanes, item)
     if pairs:
         # What tiles read where it lies, and what is copied as it is, has pairs side by side.
         left, kind = _LEFT_PAIRS[kind] if left == "direct" and kind != "rows" else (left, kind)
         right = _packed(problem)
+    if blocks:
+        right = "blocks"
     # A quarter of the second cache for A, since what is read of B and of C goes through it as well.
     row_block = max(1, int(target.second_cache * 0.25) // (k_block * item * rows))
     # The third cache is shared by all cores, and by other processes.
@@ -175,8 +202,9 @@ def _tiled(target, problem, is_swapped, panels=None, pairs=False):
         spec = PairPacking if pairs and left != "rows" else Packing
         functions["left"] = spec(problem.dtype, lanes, left, height=max(heights) if left == "columns" else 0)
     if right not in ("direct", "panels"):
-        spec = PairPacking if pairs and right != "transpose" else Packing
-        functions["right"] = spec(problem.dtype, lanes, right, vectors=vectors)
+        functions["right"] = _right_packing(problem, lanes, right, vectors, blocks)
+        if pairs and right != "transpose":
+            functions["right"] = PairPacking(problem.dtype, lanes, right, vectors=vectors)
     batch = _batch_of_pairs(problem) if pairs else _batch(problem)
     return Plan(Loops(), functions, numbers, batch, is_swapped, aligned(left_start + left_bytes))
 
@@ -227,9 +255,13 @@ def _batch(problem):
     return tuple((size, *[step * item for step in steps]) for size, *steps in problem.batch)
 
 
-def tile_size(target, lanes, m, n):
-    """Rows and vectors of the tile that spends the fewest cycles on an m×n result, in multiply-adds and loads."""
+def tile_size(target, lanes, m, n, widest=None):
+    """Rows and vectors of the tile that spends the fewest cycles on an m×n result, in multiply-adds and loads; its columns are a
+    part of `widest`, if that is given.
+    """
     sizes = _tile_sizes(target.registers)
+    if widest is not None:
+        sizes = tuple([size for size in sizes if widest % (size[1] * lanes) == 0])
     # Another tile than the preferred one has to be clearly better, so that most problems share their code.
     return min(sizes, key=lambda tile: _tile_cost(tile, lanes, m, n) * (1 if tile == sizes[0] else 1.03))
 

@@ -7,7 +7,7 @@ are contiguous, panels as high as a tile. B is packed in panels as wide as a til
 
 from .. import emit, ir
 from ..emit import BYTE, I64, address, offset
-from . import pairs
+from . import pairs, unpacking
 from .part import Numbered
 from .product import PACK
 
@@ -202,4 +202,6 @@ _LAYOUTS = {
     (True, "copy"): _right_copy,
     (True, "transpose"): _right_transpose,
     (True, "gather"): _right_gather,
+    (True, "blocks along k"): unpacking.along_k,
+    (True, "blocks across k"): unpacking.across_k,
 }

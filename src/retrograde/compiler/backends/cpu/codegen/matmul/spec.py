@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from .....target import ITEM_BYTES
 from .. import emit
+from ..quantized.blocks import BLOCKS
 from ..vectors import InVectors
 from . import pairs
 
@@ -123,6 +124,29 @@ class PairPacking(Packing):
     """What packs a block of bfloat16 whose neighbours along k do not lie side by side: it makes pairs of them."""
 
     has_pairs = True
+
+
+class Blocks(NamedTuple):
+    """Weights in blocks of a quantised `format`, which lie along k or across it; see `quantized.plan` for the others."""
+
+    format: str
+    lanes: int
+    is_fused: bool
+    has_halves: bool
+    has_tables: bool
+    is_along_k: bool
+
+    @property
+    def size(self):
+        """How many numbers a block has."""
+        return BLOCKS[self.format].size
+
+
+@dataclass(frozen=True)
+class BlockPacking(Packing):
+    """What packs a block of B of the numbers of quantised weights: see `unpacking`."""
+
+    blocks: Blocks | None = None
 
 
 @dataclass(frozen=True)

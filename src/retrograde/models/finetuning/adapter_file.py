@@ -1,0 +1,132 @@
+"""Adapters in a folder, as the library peft writes and reads them: `adapter_config.json` and `adapter_model.safetensors`."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ...atomic import writing
+from ...core.mode import no_grad
+from ...errors import CheckpointError
+from ...io.bounded import refused
+from ...io.weights import load, save
+from ..files import json_of
+from .lora import LoRA
+
+_CONFIG, _WEIGHTS, _PREFIX = "adapter_config.json", "adapter_model.safetensors", "base_model.model."
+_PARTS = "lora_A", "lora_B"
+#: What other kinds of adapters say in their file, and what these must say.
+_PLAIN = {"use_dora": False, "fan_in_fan_out": False, "lora_bias": False, "bias": "none", "modules_to_save": None,
+          "layers_to_transform": None, "layers_pattern": None, "layer_replication": None, "exclude_modules": None,
+          "target_parameters": None, "trainable_token_indices": None, "use_qalora": False, "alora_invocation_tokens": None,
+          "corda_config": None, "eva_config": None, "arrow_config": None}
+
+
+def save_adapter(lora, folder, base=None):
+    """Write the adapters of a `LoRA` to a folder, which is made; `base` is how the file names the model that they are for.
+
+    Each file is complete or as it was before. peft loads the folder with the model that `base` stands for.
+    """
+    folder, settings = Path(folder), lora.settings
+    facts = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": None if base is None else str(base),
+             "r": settings.rank, "lora_alpha": settings.alpha, "lora_dropout": settings.dropout,
+             "target_modules": settings.targets if isinstance(settings.targets, str) else list(settings.targets),
+             "use_rslora": settings.is_rank_stabilised, "rank_pattern": settings.ranks, "alpha_pattern": settings.alphas,
+             "init_lora_weights": True, "inference_mode": True, **{name: _PLAIN[name] for name in ("bias", "fan_in_fan_out")}}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save(weights_of(lora), folder / _WEIGHTS, metadata={"format": "pt"})
+        with writing(folder / _CONFIG) as part:
+            part.write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise refused(folder, "written", error) from error
+
+
+def weights_of(lora):
+    """The matrices of adapters, by the names and in the order of rows that peft knows."""
+    found = {}
+    for path, adapter in lora.named():
+        first, second = (np.asarray(getattr(adapter, part).detach()) for part in _PARTS)
+        heads = _turned_heads(lora.network.config, path)
+        found[f"{_PREFIX}{path}.lora_A.weight"] = first
+        found[f"{_PREFIX}{path}.lora_B.weight"] = _halves_of(second, heads) if heads else second
+    return found
+
+
+def load_adapter(model, folder):
+    """The `LoRA` in a folder that peft or `save_adapter` wrote, put into a Model or its network.
+
+    Raises a CheckpointError if it is for another model, damaged, or of a kind that is no plain LoRA.
+    """
+    folder = Path(folder)
+    facts = json_of(folder / _CONFIG)
+    settings = _settings_of(folder / _CONFIG, facts)
+    weights = load(folder / _WEIGHTS)
+    network = getattr(model, "network", model)
+    if settings["targets"] != "all-linear":
+        paths = sorted({_path(folder, name) for name in weights})
+        missing = [path for path in paths if path not in {name for name, _ in network.named_modules()}]
+        if missing:
+            raise CheckpointError(f"{folder / _WEIGHTS} adapts {missing[0]}, and the model has no such layer")
+    lora = LoRA(network, **settings)
+    try:
+        _fill(lora, folder / _WEIGHTS, weights)
+    except CheckpointError:
+        lora.remove()
+        raise
+    return lora
+
+
+def _settings_of(path, facts):
+    if facts.get("peft_type") != "LORA":
+        raise CheckpointError(f"{path} is of peft_type {facts.get('peft_type')!r}, and retrograde loads LORA")
+    for name, plain in _PLAIN.items():
+        if facts.get(name) not in (plain, None, False, [], {}):
+            raise CheckpointError(f"{path} has {name}={facts[name]!r}, and retrograde loads adapters with {name}={plain!r}")
+    missing = [name for name in ("r", "lora_alpha", "target_modules") if facts.get(name) is None]
+    if missing:
+        raise CheckpointError(f"{path} lacks {missing[0]}")
+    return {"rank": facts["r"], "alpha": facts["lora_alpha"], "dropout": facts.get("lora_dropout") or 0.0,
+            "targets": facts["target_modules"], "is_rank_stabilised": bool(facts.get("use_rslora")),
+            "ranks": facts.get("rank_pattern") or {}, "alphas": facts.get("alpha_pattern") or {}}
+
+
+def _path(folder, name):
+    parts = name.removeprefix(_PREFIX).rsplit(".", 2)
+    if not name.startswith(_PREFIX) or len(parts) != 3 or parts[1] not in _PARTS or parts[2] != "weight":
+        raise CheckpointError(f"{folder / _WEIGHTS} has the tensor {name}, which is no matrix of an adapter")
+    return parts[0]
+
+
+def _fill(lora, path, weights):
+    """Let adapters hold the matrices of a file."""
+    left = dict(weights)
+    with no_grad():
+        for layer, adapter in lora.named():
+            for part in _PARTS:
+                name, own = f"{_PREFIX}{layer}.{part}.weight", getattr(adapter, part)
+                if name not in left:
+                    raise CheckpointError(f"{path} lacks the tensor {name}")
+                found = left.pop(name).numpy()
+                if found.shape != own.shape:
+                    raise CheckpointError(f"{path}: {name} has shape {found.shape}, and the model with these settings needs "
+                                          f"{own.shape}")
+                heads = _turned_heads(lora.network.config, layer) if part == "lora_B" else 0
+                own.data = np.ascontiguousarray(_pairs_of(found, heads) if heads else found, np.float32)
+    if left:
+        raise CheckpointError(f"{path} has the tensor {min(left)}, for which the targets have no layer")
+
+
+def _turned_heads(config, path):
+    """How many heads the rows of a layer have whose pairs are neighbours here, half a head apart in peft's files; 0 for others."""
+    if not config.is_rope_in_pairs:
+        return 0
+    return {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}.get(path.rpartition(".")[2], 0)
+
+
+def _halves_of(rows, heads):
+    return rows.reshape(heads, -1, 2, rows.shape[-1]).swapaxes(1, 2).reshape(rows.shape)
+
+
+def _pairs_of(rows, heads):
+    return rows.reshape(heads, 2, -1, rows.shape[-1]).swapaxes(1, 2).reshape(rows.shape)

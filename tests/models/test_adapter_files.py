@@ -1,0 +1,119 @@
+import json
+
+import numpy as np
+import pytest
+import reference
+from test_lora import TOKENS, adapted, logits
+from test_model_files import gguf_of
+
+import retrograde as rg
+from retrograde import models
+
+SETTINGS = {"rank": 3, "alpha": 5.0, "targets": ("q_proj", "k_proj", "up_proj")}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    lora = adapted(reference.network_of(), **SETTINGS)
+    models.save_adapter(lora, tmp_path / "a", base="base/model")
+    return tmp_path / "a"
+
+
+def test_files_have_the_names_and_shapes_of_pefts(folder):
+    facts = json.loads((folder / "adapter_config.json").read_text())
+    expected = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": "base/model", "r": 3, "lora_alpha": 5.0,
+                "target_modules": ["q_proj", "k_proj", "up_proj"], "bias": "none", "fan_in_fan_out": False}
+    assert {name: facts[name] for name in expected} == expected
+    weights = rg.load(folder / "adapter_model.safetensors")
+    assert len(weights) == 12
+    assert weights["base_model.model.model.layers.1.self_attn.k_proj.lora_A.weight"].shape == (3, 32)
+    assert weights["base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight"].shape == (16, 3)
+
+
+def test_a_loaded_adapter_is_the_saved_one(folder):
+    found = reference.network_of()
+    lora = models.load_adapter(found, folder)
+    assert lora.settings.rank == 3
+    np.testing.assert_array_equal(logits(found), logits(adapted(reference.network_of(), **SETTINGS).network))
+
+
+def test_heads_in_pairs_are_written_in_the_order_of_other_files(tmp_path):
+    network = reference.network_of()
+    in_halves, in_pairs = network, rg.models.load(gguf_of(tmp_path / "m.gguf", network)).network
+    lora = adapted(in_pairs, **SETTINGS)
+    models.save_adapter(lora, tmp_path / "a")
+    models.load_adapter(in_halves, tmp_path / "a")
+    np.testing.assert_allclose(logits(in_halves), logits(in_pairs), rtol=1e-4, atol=1e-4)
+    # And back, to the same bits.
+    again = rg.models.load(tmp_path / "m.gguf").network
+    models.load_adapter(again, tmp_path / "a")
+    np.testing.assert_array_equal(logits(again), logits(in_pairs))
+
+
+def test_ranks_and_factors_of_single_layers_are_read(folder):
+    edit(folder, rank_pattern={"k_proj": 2}, alpha_pattern={"layers.0.self_attn.q_proj": 9}, use_rslora=True)
+    weights = rg.load(folder / "adapter_model.safetensors")
+    for name in [name for name in weights if "k_proj" in name]:
+        weights[name] = weights[name][:2] if "lora_A" in name else weights[name][:, :2]
+    rg.save(weights, folder / "adapter_model.safetensors")
+    found = dict(models.load_adapter(reference.network_of(), folder).named())
+    assert found["model.layers.0.self_attn.k_proj"].lora_A.shape == (2, 32)
+    assert found["model.layers.0.self_attn.q_proj"].scale == pytest.approx(9 / 3**0.5)
+    assert found["model.layers.1.self_attn.q_proj"].scale == pytest.approx(5 / 3**0.5)
+
+
+def edit(folder, **changes):
+    path = folder / "adapter_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def weights_without(folder, part):
+    weights = rg.load(folder / "adapter_model.safetensors")
+    rg.save({name: value for name, value in weights.items() if part not in name}, folder / "adapter_model.safetensors")
+
+
+@pytest.mark.parametrize(("damage", "message"), [
+    (lambda f: edit(f, peft_type="LOHA"), "LOHA"), (lambda f: edit(f, use_dora=True), "use_dora"), (lambda f: edit(f, bias="all"), "bias"),
+    (lambda f: edit(f, modules_to_save=["lm_head"]), "modules_to_save"), (lambda f: edit(f, r=None), "lacks r"),
+    (lambda f: edit(f, r=4), "shape"), (lambda f: weights_without(f, "up_proj.lora_B"), "lacks the tensor"),
+    (lambda f: edit(f, target_modules=["q_proj", "k_proj"]), "no layer"), (lambda f: (f / "adapter_config.json").write_text("{"), "JSON"),
+    (lambda f: (f / "adapter_model.safetensors").unlink(), "adapter_model"),
+    (lambda f: rg.save({"x": rg.ones(2)}, f / "adapter_model.safetensors"), "no matrix"),
+    (lambda f: rg.save({"base_model.model.model.layers.9.mlp.up_proj.lora_A.weight": rg.ones(2)}, f / "adapter_model.safetensors"), "no such layer")])
+def test_a_folder_that_does_not_fit_is_refused_and_changes_nothing(folder, damage, message):
+    damage(folder)
+    network = reference.network_of()
+    before = logits(network)
+    with pytest.raises(rg.errors.CheckpointError, match=message):
+        models.load_adapter(network, folder)
+    np.testing.assert_array_equal(logits(network), before)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("targets", ["all-linear", ("q_proj", "down_proj"), r".*\.mlp\.(up|gate)_proj"])
+def test_peft_loads_what_is_saved_and_saves_what_is_loaded(tmp_path, targets):
+    torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")
+    transformers = pytest.importorskip("transformers", reason="an oracle that is no dependency")
+    peft = pytest.importorskip("peft", reason="an oracle that is no dependency")
+    network = reference.network_of()
+
+    def theirs():
+        made = transformers.LlamaForCausalLM(transformers.LlamaConfig(**reference.SIZES, rms_norm_eps=1e-6, tie_word_embeddings=False)).eval()
+        made.load_state_dict({name: torch.tensor(np.asarray(t.detach())) for name, t in reference.network_of().state_dict().items()})
+        return made
+
+    def logits_of(model):
+        with torch.no_grad():
+            return model(torch.tensor(np.asarray(TOKENS))).logits.numpy()
+
+    lora = adapted(network, rank=3, alpha=5.0, targets=targets)
+    models.save_adapter(lora, tmp_path / "ours")
+    loaded = peft.PeftModel.from_pretrained(theirs(), tmp_path / "ours")
+    np.testing.assert_allclose(logits_of(loaded), logits(network), rtol=1e-4, atol=1e-4)
+
+    made = peft.get_peft_model(theirs(), peft.LoraConfig(
+        r=4, lora_alpha=12, target_modules=targets if isinstance(targets, str) else list(targets), use_rslora=True, init_lora_weights=False))
+    made.eval().save_pretrained(tmp_path / "theirs")
+    other = reference.network_of()
+    models.load_adapter(other, tmp_path / "theirs")
+    np.testing.assert_allclose(logits(other), logits_of(made), rtol=1e-4, atol=1e-4)
