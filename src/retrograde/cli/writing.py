@@ -5,25 +5,34 @@ PATH is a GGUF file, or a folder of Hugging Face's with config.json, tokenizer.j
 
 import sys
 
-from ..models import load
+from ..errors import ArgumentError
+from ..models import Model, load
 
 
 def generate(options):
     """Continue a text, or what stands on the standard input; returns the exit code."""
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
-    model = load(options.model, context=options.context)
+    model = loaded(options)
     _shown(model.generate(prompt, stream=True, **_settings(options)))
     return 0
 
 
 def chat(options):
     """Answer messages, one a line, until an empty one or the end of the input; returns the exit code."""
-    model = load(options.model, context=options.context)
+    model = loaded(options)
     messages = [{"role": "system", "content": options.system}] if options.system else []
     while (line := _asked()) is not None:
         messages.append({"role": "user", "content": line})
         messages.append({"role": "assistant", "content": _shown(model.chat(messages, stream=True, **_settings(options)))})
     return 0
+
+
+def loaded(options):
+    """The model of the options, which must be one that writes."""
+    model = load(options.model, context=options.context)
+    if not isinstance(model, Model):
+        raise ArgumentError(f"{options.model} is a model that reads texts and writes none")
+    return model
 
 
 def _asked():
