@@ -34,6 +34,7 @@ LAYERS = (
     {"data", "debug", "deploy", "distributed", "io", "runs", "viz", "testing", "test_util"},
     {"onnx", "train", "torch"},
     {"models", "sklearn"},
+    {"serve"},
     {"cli"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

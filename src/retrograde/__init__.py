@@ -292,7 +292,7 @@ _LATE = {
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
         "data", "debug", "deploy", "distributed", "io", "misc", "models", "nn", "numpy", "onnx", "optim", "runs", "runtime",
-        "scipy", "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
+        "scipy", "serve", "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "quantize": "nn.quantized",
     "autocast": "transforms.autocast", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",

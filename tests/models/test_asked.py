@@ -35,4 +35,4 @@ def test_labels_have_log_probabilities_and_a_loss_of_them_gives_feedback(asked):
 
 def test_what_it_has_not_is_an_error(asked):
     with pytest.raises(rg.errors.UnsupportedError, match="no grammar"):
-        asked("the", json_schema={"type": "object"})
+        asked("the", grammar="root ::= [a-z]")

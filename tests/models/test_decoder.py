@@ -5,8 +5,8 @@ import reference
 import retrograde as rg
 from retrograde.models import Decoder
 from retrograde.models.config import Config, from_gguf, from_json
+from retrograde.models.reading import Reader
 from retrograde.models.rotary import Rotary
-from retrograde.models.writing import Reader
 
 TEXT = np.random.default_rng(0).integers(0, 64, 11)
 

@@ -9,7 +9,7 @@ import retrograde as rg
 from retrograde.models import Model
 from retrograde.models.config import from_json
 from retrograde.models.files import network_of_folder
-from retrograde.models.writing import Reader
+from retrograde.models.reading import Reader
 
 TEXT = np.random.default_rng(0).integers(0, 64, 11)
 TYPES = np.array([0] * 6 + [1] * 5)

@@ -4,8 +4,8 @@ import reference
 
 import retrograde as rg
 from retrograde.models import Model, Sampling
+from retrograde.models.reading import Reader
 from retrograde.models.sampling import generator, log_softmax
-from retrograde.models.writing import Reader
 
 PROMPTS = ["the cat", "in the", "a", "the dog is in the", "cat!", "what", "e", "in a the", "the b", "a dog in"]
 

@@ -5,20 +5,21 @@ PATH is a GGUF file, or a folder of Hugging Face's with config.json, tokenizer.j
 
 import sys
 
-from ..models import load, load_adapter
+from ..errors import ArgumentError
+from ..models import Model, load, load_adapter
 
 
 def generate(options):
     """Continue a text, or what stands on the standard input; returns the exit code."""
     prompt = sys.stdin.read() if options.prompt == "-" else options.prompt
-    model = _opened(options)
+    model = loaded(options)
     _shown(model.generate(prompt, stream=True, **_settings(options)))
     return 0
 
 
 def chat(options):
     """Answer messages, one a line, until an empty one or the end of the input; returns the exit code."""
-    model = _opened(options)
+    model = loaded(options)
     messages = [{"role": "system", "content": options.system}] if options.system else []
     while (line := _asked()) is not None:
         messages.append({"role": "user", "content": line})
@@ -26,8 +27,11 @@ def chat(options):
     return 0
 
 
-def _opened(options):
+def loaded(options):
+    """The model of the options, which must be one that writes."""
     model = load(options.model, context=options.context)
+    if not isinstance(model, Model):
+        raise ArgumentError(f"{options.model} is a model that reads texts and writes none")
     if options.adapter is not None:
         load_adapter(model, options.adapter)
     return model

@@ -1,6 +1,7 @@
 """Language models: small networks with their weights from files, and the texts that they write."""
 
 from .asked import TextModel
+from .attribution import Attribution, attribution
 from .bert import Bert
 from .config import Config
 from .decoder import Decoder
@@ -14,6 +15,7 @@ from .gpt2 import GPT2
 from .model import Model, load
 from .pieces import Pieces
 from .sampling import Sampling
+from .soft_prompts import SoftPrompt
 from .tokens import Tokenizer
 from .weights import RandomWeights
 from .writing import Written

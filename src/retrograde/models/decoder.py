@@ -213,9 +213,13 @@ class Decoder(Module):
         Logits, (batch, vocabulary), are those after the new token at place `last` (batch,). `keys` and `values` are the
         cache, for each layer (batch, longest, shared heads, size); the new ones have an axis of layers before those.
         """
+        return self.step_of_vectors(self.embedded(tokens), lengths, last, keys, values)
+
+    def step_of_vectors(self, embeddings, lengths, last, keys, values):
+        """As `step`, from the vectors of tokens, (batch, new, width): what a soft prompt has instead of tokens."""
         attend = Cached(keys, values, lengths)
-        positions = reshape(lengths, (-1, 1)) + np.arange(tokens.shape[1])
-        x = self.model(self.embedded(tokens), positions, attend)
+        positions = reshape(lengths, (-1, 1)) + np.arange(embeddings.shape[1])
+        x = self.model(embeddings, positions, attend)
         # One row of each text: to multiply all by the table of the vocabulary would take longest of all.
         wanted = x[np.arange(x.shape[0]), last]
         return (self.lm_head(wanted), *attend.stacked())

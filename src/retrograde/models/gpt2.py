@@ -117,9 +117,13 @@ class GPT2(Module):
 
     def step(self, tokens, lengths, last, keys, values):
         """(logits, new keys, new values) of the next `tokens` of texts of which `lengths` are in a cache: see `Decoder.step`."""
+        return self.step_of_vectors(self.embedded(tokens), lengths, last, keys, values)
+
+    def step_of_vectors(self, embeddings, lengths, last, keys, values):
+        """As `step`, from the vectors of tokens, (batch, new, width)."""
         attend = Cached(keys, values, lengths)
-        positions = reshape(lengths, (-1, 1)) + np.arange(tokens.shape[1])
+        positions = reshape(lengths, (-1, 1)) + np.arange(embeddings.shape[1])
         # What fills up a piece may lie past the last position; nobody looks at what becomes of it.
         positions = minimum(positions, self.config.max_position_embeddings - 1)
-        x = self.transformer(self.embedded(tokens), positions, attend)
+        x = self.transformer(embeddings, positions, attend)
         return (self.lm_head(x[np.arange(x.shape[0]), last]), *attend.stacked())

@@ -1,18 +1,22 @@
 """Model: a network with its tokenizer, from a folder or a file, that writes texts."""
 
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentError, CheckpointError
+from ..errors import AnswerError, ArgumentError, CheckpointError
 from ..io import gguf
 from ..text.models.labels import score
+from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_of, network_of_folder, network_of_gguf
+from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
 from .tokens import tokenizer_of_file, tokenizer_of_gguf
-from .writing import Reader, Wish, write
+from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
 _USUAL_CONTEXT = 4096
@@ -45,6 +49,9 @@ class Model:
         stop                texts before which writing ends
         seed                a text is the same for the same seed; a list has one for each prompt
         ignore_end          write on after the token that ends a text
+        schema              the text is JSON that fits this schema of JSON, a dictionary; an AnswerError if `max_tokens` or the
+                            context cuts it off. Needs llguidance, of the extra `models`
+        soft_prompt         a `SoftPrompt` that stands before each prompt
         stream              give an iterator over the text of one prompt, piece by piece
 
         A text depends on its own prompt, options and seed alone, not on other prompts nor on the number of threads. A prompt may
@@ -53,14 +60,26 @@ class Model:
         if stream:
             return self._stream(self._wishes([prompt], options))
         is_one = _is_one(prompt)
-        found = [written.text for written in self._written(self._wishes([prompt] if is_one else prompt, options))]
+        wishes = self._wishes([prompt] if is_one else prompt, options)
+        found = [_whole(wish, written).text for wish, written in zip(wishes, self._written(wishes), strict=True)]
         return found[0] if is_one else found
 
     def complete(self, prompts, **options):
-        """As `generate`, for a list of prompts: a list of `Written`, with tokens, log-probabilities and why each ended."""
+        """As `generate`, for a list of prompts: a list of `Written`, with tokens, log-probabilities and why each ended.
+
+        With a `schema` a text that ended for its length may be no JSON. `alternatives` is how many of the likeliest tokens at each
+        place are told with their log-probabilities, which are those of the model before a temperature, or a schema, changes them.
+        """
         if _is_one(prompts):
             raise ArgumentError("complete takes a list of prompts; generate takes one")
-        return self._written([wish._replace(has_logprobs=True) for wish in self._wishes(prompts, options)])
+        return self._written(self.wishes(prompts, **options))
+
+    def wishes(self, prompts, *, alternatives=0, **options):
+        """What `complete` is to write, checked: a list of `Wish`, which a `Batch` takes one by one."""
+        size = self.network.config.vocab_size
+        if type(alternatives) is not int or not 0 <= alternatives <= size:
+            raise ArgumentError(f"alternatives must be an integer from 0 to {size}, got {alternatives!r}")
+        return [wish._replace(has_logprobs=True, alternatives=alternatives) for wish in self._wishes(prompts, options)]
 
     def chat(self, messages, *, stream=False, **options):
         """The answer to `messages`, dictionaries with `role` and `content`; options are those of `generate`."""
@@ -74,43 +93,53 @@ class Model:
         text = laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
         return self.tokenizer.encode(text, is_start=False)
 
-    def logprobs(self, prompt, labels):
-        """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together."""
+    def logprobs(self, prompt, labels, soft_prompt=None):
+        """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together.
+
+        A `soft_prompt` stands before the prompt.
+        """
         if not labels or not all([isinstance(label, str) and label for label in labels]):
             raise ArgumentError(f"labels are texts that are not empty, got {labels!r:.80}")
         if not isinstance(prompt, str):
             raise ArgumentError("logprobs needs a prompt that is a text: a label may share a token with its end")
-        return self.scores(self.tokenizer.encode(prompt), [self.tokenizer.encode(prompt + label) for label in labels])
+        wholes = [self.tokenizer.encode(prompt + label) for label in labels]
+        return self.scores(self.tokenizer.encode(prompt), wholes, soft_prompt)
 
-    def scores(self, prompt, wholes):
+    def scores(self, prompt, wholes, soft_prompt=None):
         """As `logprobs`, for the tokens of a prompt, and for those of the prompt with each label."""
-        cache, read = self.reader.cache(1), []
+        cache, read, vectors = self.reader.cache(1), [], self._vectors(soft_prompt)
+        if vectors is not None:
+            self.reader.read_vectors(cache, 0, vectors)
+        before = int(cache.lengths[0])
 
         def next_logprobs(tokens, wanted):
             # What is read already is read on from where the two part; one token at least is read anew, for its logits.
             same = next((i for i, (a, b) in enumerate(zip(read, tokens, strict=False)) if a != b), min(len(read), len(tokens)))
-            cache.lengths[0] = start = min(same, len(tokens) - 1)
+            start = min(same, len(tokens) - 1)
+            cache.lengths[0] = before + start
             found = log_softmax(self.reader.read(cache, 0, list(tokens[start:])))
             read[:] = tokens
             return {token: float(found[token]) for token in wanted}
 
         return score(prompt, wholes, next_logprobs)
 
-    def choose(self, prompt, labels):
-        """The likeliest of `labels` after `prompt`."""
-        return labels[int(np.argmax(self.logprobs(prompt, labels)))]
+    def choose(self, prompt, labels, soft_prompt=None):
+        """The likeliest of `labels` after `prompt`, behind a `soft_prompt` if there is one."""
+        return labels[int(np.argmax(self.logprobs(prompt, labels, soft_prompt)))]
 
     def _written(self, wishes):
         found = {number: written for number, _, written in write(self.reader, self.tokenizer, wishes) if written is not None}
         return [found[number] for number in range(len(wishes))]
 
     def _stream(self, wishes):
-        for _, piece, _ in write(self.reader, self.tokenizer, wishes):
+        for _, piece, written in write(self.reader, self.tokenizer, wishes):
             if piece:
                 yield piece
+            if written is not None:
+                _whole(wishes[0], written)
 
     def _wishes(self, prompts, options):
-        known = {"max_tokens", "stop", "seed", "ignore_end", *_SETTINGS}
+        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "soft_prompt", *_SETTINGS}
         if strange := sorted(options.keys() - known):
             raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
         given = {name: value for name, value in {**self.settings, **options}.items() if name in _SETTINGS and value is not None}
@@ -125,8 +154,31 @@ class Model:
         seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(prompts)
         if len(seeds) != len(prompts):
             raise ArgumentError(f"there are {len(prompts)} prompts and {len(seeds)} seeds; give one for all, or one for each")
-        ends = frozenset() if options.get("ignore_end") else frozenset(self.tokenizer.ends)
-        return [Wish(self._tokens(prompt), count, sampling, stop, ends, seed) for prompt, seed in zip(prompts, seeds, strict=True)]
+        constraint = self._constraint(options.get("schema"), stop)
+        ends = frozenset() if options.get("ignore_end") and constraint is None else frozenset(self.tokenizer.ends)
+        vectors = self._vectors(options.get("soft_prompt"))
+        return [Wish(self._tokens(prompt), count, sampling, stop, ends, seed, constraint=constraint, vectors=vectors)
+                for prompt, seed in zip(prompts, seeds, strict=True)]
+
+    def _vectors(self, soft):
+        """The vectors of a soft prompt as an array; None where there is none."""
+        if soft is None:
+            return None
+        vectors, width = np.array(soft.vectors.detach(), np.float32), self.network.config.hidden_size
+        if vectors.shape[1] != width:
+            raise ArgumentError(f"this model has vectors of {width} numbers, and the soft prompt of {vectors.shape[1]}")
+        return vectors
+
+    def _constraint(self, schema, stop):
+        if schema is None:
+            return None
+        if stop:
+            raise ArgumentError("a text by a schema ends where it is whole; a stop would cut it off before")
+        return self._grammars.of(schema)
+
+    @cached_property
+    def _grammars(self):
+        return Grammars(self.tokenizer, self.network.config.vocab_size)
 
     def _tokens(self, prompt):
         if isinstance(prompt, str):
@@ -137,12 +189,20 @@ class Model:
         return tokens
 
 
+def _whole(wish, written):
+    """A text that was written; an AnswerError if it is by a schema and was cut off."""
+    if wish.constraint is not None and written.finish_reason != "stop":
+        raise AnswerError(f"the text by the schema was not whole after {len(written.tokens)} tokens; raise max_tokens, or bound "
+                          f"what the schema allows: {written.text!r:.100}")
+    return written
+
+
 def _is_one(prompt):
     """Whether a prompt is a single one: a text, or a list of tokens."""
     return isinstance(prompt, str) or (len(prompt) > 0 and all([isinstance(part, int) for part in prompt]))
 
 
-def load(path, *, dtype=None, context=None):
+def load(path, *, dtype=None, context=None) -> Any:
     """The language model in a folder of Hugging Face's, or in a GGUF file, with its weights mapped from the disk.
 
     Weights stay as they are in the file, those of 16 bits or less as quantised layers; with `dtype`, such as "float32", they are

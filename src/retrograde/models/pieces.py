@@ -47,18 +47,24 @@ class Pieces:
             place = match.end()
         return found + self._plain(text[place:])
 
+    def encode_part(self, text):
+        """The tokens of what stands in the midst of a text: no space is put before it, and no name in it is read."""
+        return [token for piece in self._joined(text.replace(" ", _SPACE)) for token in self._tokens_of(piece)]
+
     def decode(self, tokens):
-        """The text of tokens, without those that only control the model."""
-        parts = [bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(_SPACE, " ").encode()
-                 for token in tokens if token not in self.control]
+        """The text of tokens, without those that only control the model, or fill up its tables."""
+        parts = [self.bytes_of(token) for token in tokens if token not in self.control and token < len(self.tokens)]
         return b"".join(parts).decode(errors="replace")
+
+    def bytes_of(self, token):
+        """What a token is in a text."""
+        return bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(_SPACE, " ").encode()
 
     def _plain(self, text):
         """The tokens of a text without special ones."""
         if not text:
             return []
-        text = (" " if self.adds_space else "") + text
-        return [token for piece in self._joined(text.replace(" ", _SPACE)) for token in self._tokens_of(piece)]
+        return self.encode_part((" " if self.adds_space else "") + text)
 
     def _joined(self, text):
         """The text in pieces, joined as far as that goes."""

@@ -38,7 +38,9 @@ class Sampling:
         logits = self._penalised(logits, seen)
         if self.temperature == 0:
             return int(logits.argmax())
-        tokens, chances = self._left(logits.astype(np.float64) / self.temperature)
+        wide = logits.astype(np.float64)
+        with np.errstate(over="ignore"):  # at a temperature near 0 what is less likely falls below all numbers
+            tokens, chances = self._left((wide - wide.max()) / self.temperature)
         bounds = np.cumsum(chances)
         place = np.searchsorted(bounds, rng.random() * bounds[-1], side="right")
         return int(tokens[min(place, len(tokens) - 1)])

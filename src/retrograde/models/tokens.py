@@ -30,6 +30,12 @@ class Tokenizer:
         """The text of tokens, without those that only control the model."""
         return self.library.decode(list(tokens))
 
+    def text_of(self, token):
+        """What a token is in the midst of a text; signs of replacement where it is only part of a letter."""
+        alone = self.decode([token])
+        # Some tokenizers leave a space out where a text begins.
+        return self.decode([token, token])[len(alone) :]
+
     def number_of(self, name):
         """The token that is written so; None where there is none."""
         return self.library.numbers.get(name) if isinstance(self.library, Pieces) else self.library.token_to_id(name)

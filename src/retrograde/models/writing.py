@@ -8,31 +8,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.mode import no_grad
-from ..errors import ArgumentError
+from ..errors import RetrogradeError
 from ..ops.networks.quantized import FEW_ROWS
-from ..tensor.tensor import Tensor
-from ..transforms.jit import jit
-from .cache import Cache
+from .reading import rounded
 from .sampling import Sampling, generator, log_softmax
 from .tokens import Growing
 
-#: A prompt is read in pieces of so many tokens; a program is compiled for each size that is met.
-_PIECES = (16, 64, 256)
-
 
 class Written(NamedTuple):
-    """What was written after a prompt: `text`, its `tokens`, the log-probability of each, and why it ended: "stop" or "length"."""
+    """What was written after a prompt: `text`, its `tokens`, the log-probability of each, and why it ended: "stop" or "length".
+
+    `alternatives` has for each token the likeliest ones at its place, as (token, log-probability), where they were asked for.
+    """
 
     text: str
     tokens: tuple
     logprobs: tuple
     finish_reason: str
     prompt_tokens: int
+    alternatives: tuple = ()
 
 
 class Wish(NamedTuple):
-    """One text to be written: the `tokens` of its prompt, and how."""
+    """One text to be written: the `tokens` of its prompt, and how.
+
+    A `constraint` says which tokens may follow; `vectors` (count, width) of a soft prompt stand before the tokens.
+    """
 
     tokens: list
     max_tokens: int
@@ -41,90 +42,42 @@ class Wish(NamedTuple):
     ends: frozenset
     seed: int
     has_logprobs: bool = False
+    alternatives: int = 0
+    constraint: Any = None
+    vectors: Any = None
 
 
-class Reader:
-    """A network with its compiled step."""
+class Text:
+    """A text that is being written; `owner` is for whoever wished it."""
 
-    def __init__(self, network, context):
-        self.network, self.context = network, context
-        self._step: Any = jit(network.step)
-
-    def cache(self, rows):
-        """A cache for so many texts at least: as many rows as `advance` computes for them."""
-        return Cache(self.network.config, _rounded(rows), self.context)
-
-    def read(self, cache, row, tokens):
-        """Append `tokens`, at least one, to a row of the cache; the logits after them."""
-        if not len(tokens):
-            raise ArgumentError("a prompt has one token at least; this one is empty, and the model puts none before a text")
-        if cache.lengths[row] + len(tokens) > self.context:
-            raise ArgumentError(f"a prompt of {len(tokens)} tokens does not fit: the model was loaded for {self.context}; see "
-                                "`context` of load")
-        logits, place = None, 0
-        while place < len(tokens):
-            left = len(tokens) - place
-            size = 1 if left == 1 else next((size for size in _PIECES if size >= left), _PIECES[-1])
-            count = min(size, left)
-            piece = np.zeros((1, size), np.int64)
-            piece[0, :count] = tokens[place : place + count]
-            logits = self._run(cache, row, row + 1, piece, np.array([count - 1]), [count])[0]
-            place += count
-        return logits
-
-    def advance(self, cache, tokens):
-        """Append one token to each of the first rows of a cache; the logits after them, a row each.
-
-        As many rows are computed as the next power of two, so that few programs are compiled; the others are not kept.
-        """
-        count = len(tokens)
-        rows = _rounded(count)
-        given = np.zeros((rows, 1), np.int64)
-        given[:count, 0] = tokens
-        return self._run(cache, 0, rows, given, np.zeros(rows, np.int64), [1] * count)
-
-    def _run(self, cache, first, last, tokens, places, counts):
-        keys, values = cache.views(first, last)
-        lengths = cache.lengths[first:last].copy()
-        with no_grad():
-            logits, new_keys, new_values = self._step(Tensor(tokens), Tensor(lengths), Tensor(places), keys, values)
-        new = new_keys.numpy(), new_values.numpy()
-        for i, count in enumerate(counts):
-            cache.write(first + i, i, *new, count)
-        return logits.numpy()[: len(counts)]
-
-
-def _rounded(count):
-    """The next power of two."""
-    return 1 << max(count - 1, 0).bit_length()
-
-
-class _Text:
-    """A text that is being written."""
-
-    def __init__(self, number, wish, tokenizer):
-        self.number, self.wish = number, wish
+    def __init__(self, owner, wish, tokenizer):
+        self.owner, self.wish = owner, wish
         self.growing, self.rng = Growing(tokenizer), generator(wish.seed)
-        self.tokens, self.logprobs, self.pending, self.text, self.reason = [], [], "", "", None
+        self.constraint = None if wish.constraint is None else wish.constraint.copy()
+        self.tokens, self.logprobs, self.alternatives = [], [], []
+        self.pending, self.text, self.reason, self.error = "", "", None, None
 
     def take(self, logits):
         """Choose the next token; what is settled of the text since the last one. `reason` says when it is over."""
         wish = self.wish
         seen = [*wish.tokens, *self.tokens] if wish.sampling.repetition_penalty != 1 else ()
-        token = wish.sampling.chosen(logits, seen, self.rng)
+        allowed = logits if self.constraint is None else self.constraint.kept(logits)
+        token = wish.sampling.chosen(allowed, seen, self.rng)
         if token in wish.ends:
             return self._end("stop", self.pending + self.growing.rest())
         self.tokens.append(token)
         if wish.has_logprobs:  # they take longer than to choose among all tokens
-            self.logprobs.append(float(log_softmax(logits)[token]))
+            self._note(log_softmax(logits), token)
         self.pending += self.growing.add(token)
-        if len(self.tokens) == wish.max_tokens:
+        is_whole = self.constraint is not None and self.constraint.take(token)
+        is_last = is_whole or len(self.tokens) == wish.max_tokens
+        if is_last:
             self.pending += self.growing.rest()
         places = [place for stop in wish.stop if (place := self.pending.find(stop)) >= 0]
         if places:
             return self._end("stop", self.pending[: min(places)])
-        if len(self.tokens) == wish.max_tokens:
-            return self._end("length", self.pending)
+        if is_last:
+            return self._end("stop" if is_whole else "length", self.pending)
         # What may become a stop is kept until it is known not to.
         kept = max((n for stop in wish.stop for n in range(1, len(stop)) if self.pending.endswith(stop[:n])), default=0)
         settled, self.pending = self.pending[: len(self.pending) - kept], self.pending[len(self.pending) - kept :]
@@ -135,6 +88,13 @@ class _Text:
         """End it where there is no room for another token; what is left of it."""
         return self._end("length", self.pending + self.growing.rest())
 
+    def _note(self, found, token):
+        """Keep the log-probability of a token, and of the likeliest at its place, those of the model itself."""
+        self.logprobs.append(float(found[token]))
+        if self.wish.alternatives:
+            likeliest = np.argsort(-found, kind="stable")[: self.wish.alternatives]
+            self.alternatives.append(tuple([(int(other), float(found[other])) for other in likeliest]))
+
     def _end(self, reason, settled):
         self.reason, self.text = reason, self.text + settled
         return settled
@@ -142,47 +102,82 @@ class _Text:
     @property
     def written(self):
         """What was written."""
-        return Written(self.text, tuple(self.tokens), tuple(self.logprobs), self.reason, len(self.wish.tokens))
+        return Written(self.text, tuple(self.tokens), tuple(self.logprobs), self.reason or "", len(self.wish.tokens),
+                       tuple(self.alternatives))
+
+
+class Batch:
+    """Texts that are written together, each in a row of a cache: they join and leave between two tokens.
+
+    `join` and `advance` give what is new of each as pairs (text, piece); one whose `reason` is set has left. Where that is "error",
+    its `error` says why; the others go on.
+    """
+
+    def __init__(self, reader, rows):
+        self.reader, self.rows = reader, min(rounded(rows), FEW_ROWS)
+        self.cache, self.active, self._last = reader.cache(self.rows), [], []
+
+    @property
+    def has_room(self):
+        """Whether another text may join."""
+        return len(self.active) < self.rows
+
+    def join(self, text):
+        """Read the prompt of a text, and take its first token."""
+        if text.wish.max_tokens == 0:
+            return [(text, text.end_full())]
+        row = len(self.active)
+        self.cache.lengths[row] = 0
+        # It is a member only when its prompt is read: an error on the way leaves the others as they are.
+        if text.wish.vectors is not None:
+            self.reader.read_vectors(self.cache, row, text.wish.vectors)
+        logits = self.reader.read(self.cache, row, text.wish.tokens)
+        self.active.append(text)
+        self._last.append(None)
+        return [self._taken(row, logits)]
+
+    def advance(self):
+        """Let each text take its next token."""
+        logits = self.reader.advance(self.cache, self._last)
+        # From the last row on: one that is over gives its place to the last one, which was served already.
+        return [self._taken(row, logits[row]) for row in reversed(range(len(self.active)))]
+
+    def leave(self, text):
+        """Take a text out that nobody waits for."""
+        self._drop(self.active.index(text))
+
+    def _taken(self, row, logits):
+        text = self.active[row]
+        try:
+            piece = text.take(logits)
+        except RetrogradeError as error:
+            text.reason, text.error, piece = "error", error, ""
+        if text.reason is None and self.cache.lengths[row] == self.reader.context:
+            piece += text.end_full()
+        if text.reason is None:
+            self._last[row] = text.tokens[-1]
+        else:
+            self._drop(row)
+        return text, piece
+
+    def _drop(self, row):
+        """Let the last row take the place of one that is over."""
+        end = len(self.active) - 1
+        if row != end:
+            self.cache.copy(end, row)
+            self.active[row], self._last[row] = self.active[end], self._last[end]
+        self.active.pop()
+        self._last.pop()
 
 
 def write(reader, tokenizer, wishes):
     """Yield (number of the wish, piece of text, `Written` if it is over, else None), as texts grow, several at once."""
-    waiting = [_Text(number, wish, tokenizer) for number, wish in enumerate(wishes)][::-1]
-    rows = min(_rounded(len(waiting)), FEW_ROWS)
-    cache, active, last = reader.cache(rows), [], []
-    while waiting or active:
-        while waiting and len(active) < rows:
-            text, row = waiting.pop(), len(active)
-            cache.lengths[row] = 0
-            if text.wish.max_tokens == 0:
-                text.end_full()
-                yield text.number, "", text.written
-                continue
-            active.append(text)
-            last.append(None)
-            yield from _taken(reader, cache, active, last, row, reader.read(cache, row, text.wish.tokens))
-        if active:
-            logits = reader.advance(cache, last)
-            # From the last row on: one that is over gives its place to the last one, which was served already.
-            for row in reversed(range(len(active))):
-                yield from _taken(reader, cache, active, last, row, logits[row])
-
-
-def _taken(reader, cache, active, last, row, logits):
-    """Let the text of a row take its next token, and leave if it is over."""
-    text = active[row]
-    piece = text.take(logits)
-    if text.reason is None and cache.lengths[row] == reader.context:
-        piece += text.end_full()
-    if text.reason is None:
-        last[row] = text.tokens[-1]
-        if piece:
-            yield text.number, piece, None
-        return
-    end = len(active) - 1
-    if row != end:
-        cache.copy(end, row)
-        active[row], last[row] = active[end], last[end]
-    active.pop()
-    last.pop()
-    yield text.number, piece, text.written
+    waiting = [Text(number, wish, tokenizer) for number, wish in enumerate(wishes)][::-1]
+    batch = Batch(reader, len(waiting))
+    while waiting or batch.active:
+        found = batch.join(waiting.pop()) if waiting and batch.has_room else batch.advance()
+        for text, piece in found:
+            if text.error is not None:
+                raise text.error
+            if piece or text.reason is not None:
+                yield text.owner, piece, None if text.reason is None else text.written

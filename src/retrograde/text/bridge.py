@@ -65,7 +65,10 @@ class LabelLogprobs(Gathering):
     """The log-probabilities of labels after a conversation: see `logprobs`."""
 
     @staticmethod
-    def forward(ctx, model, plan, labels, feedback_model, options, role, dtype, *variables):
+    def forward(ctx, model, plan, labels, feedback_model, options, role, dtype, learned, *variables):
+        if learned is not None:
+            ctx.model = model
+            ctx.save_for_backward(learned)
         ctx.feedback_model, ctx.role, ctx.used, ctx.demonstrations = feedback_model, role, used(variables), plan.demonstrations
         ctx.labels = labels
         ctx.requests = plan.requests([variable.data for variable in variables], labels=labels, **options)
@@ -85,7 +88,11 @@ class LabelLogprobs(Gathering):
         sizes = np.abs(gradient).max(axis=1)
         said = [_labelled(ctx, rows, slopes) if size > _SILENT * sizes.max() else ""
                 for rows, slopes, size in zip(ctx.rows, gradient, sizes, strict=True)]
-        return (None,) * 7 + explained(ctx, [_said(ctx, said)], ctx.needs_input_grad[7:])
+        slopes = None
+        if ctx.needs_input_grad[7]:
+            (learned,) = ctx.saved_tensors
+            slopes = ctx.model.label_gradient(ctx.requests, gradient, learned)
+        return (*(None,) * 7, slopes, *explained(ctx, [_said(ctx, said)], ctx.needs_input_grad[8:]))
 
 
 def to_tensor(x, dtype=np.float32):
@@ -117,14 +124,16 @@ def logprobs(model, messages, labels, inputs=None, *, demonstrations=None, feedb
     """The log-probability of each of `labels` as the answer to a conversation: shape (samples, labels).
 
     The other arguments are those of `chat`. Backward, the derivative of the loss says for each sample which label should be
-    likelier and by how much the loss would fall, and that is handed on as feedback on an answer is. If a call fails, its
-    error is raised: a loss needs every sample.
+    likelier and by how much the loss would fall, and that is handed on as feedback on an answer is. What the model has that is
+    `learned`, a soft prompt, has its gradient from the same pass, in numbers. If a call fails, its error is raised: a loss needs
+    every sample.
     """
     labels = tuple(labels)
     if len(labels) < 2:
         raise ArgumentError(f"logprobs needs at least two labels, got {list(labels)}")
     plan = Conversation.of(messages, inputs, demonstrations)
-    return LabelLogprobs.apply(model, plan, labels, feedback_model, options, role, dtype, *plan.variables)
+    return LabelLogprobs.apply(model, plan, labels, feedback_model, options, role, dtype, getattr(model, "learned", None),
+                               *plan.variables)
 
 
 def _logprobs(answer):

@@ -4,6 +4,7 @@ import asyncio
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from typing import Any
 
 from ...errors import DTypeError, UnsupportedError
 from .request import Completion, Price, Request
@@ -39,6 +40,8 @@ class LanguageModel:
     follows_instructions: bool = True
     #: Whether a completion for a request with labels has the log-probability of each.
     tells_logprobs: bool = False
+    #: A tensor that its answers depend on and that is learned, such as a soft prompt; it has `label_gradient` then.
+    learned: Any = None
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -87,6 +90,10 @@ class LanguageModel:
             raise UnsupportedError(f"{self.name} does not tell the probabilities of labels; use a LocalModel, or an HTTPModel with "
                                    'labels_by="logprobs"')
         return list(logprobs)
+
+    def label_gradient(self, requests, gradient, learned):
+        """The gradient in `learned`, of that in the log-probabilities of the labels of `requests`, (requests, labels)."""
+        raise UnsupportedError(f"{self.name} has no gradient of its log-probabilities; a TextModel of retrograde.models has")
 
     def token_bound(self, request):
         """(most tokens that the prompt can have, most that the answer can have): what a budget sets aside for a call.
@@ -152,6 +159,13 @@ class Wrapper(LanguageModel):
     @property
     def follows_instructions(self):
         return self.model.follows_instructions
+
+    @property
+    def learned(self):
+        return self.model.learned
+
+    def label_gradient(self, requests, gradient, learned):
+        return self.model.label_gradient(requests, gradient, learned)
 
     def steps(self, request: Request):
         """What is done for a request."""

@@ -8,7 +8,7 @@ def score(prompt, wholes, next_logprobs):
     changes the last tokens of the prompt (a space that becomes part of a word), all labels are scored from the last token
     that none of them changes. The model is asked once for each different beginning of a label.
     """
-    shared = _beginning([tuple(prompt), *map(tuple, wholes)])
+    shared = beginning([tuple(prompt), *map(tuple, wholes)])
     endings = [tuple(whole[len(shared):]) for whole in wholes]
     following = {}
     for ending in endings:
@@ -19,7 +19,7 @@ def score(prompt, wholes, next_logprobs):
     return [sum(known[ending[:i]][token] for i, token in enumerate(ending)) for ending in endings]
 
 
-def _beginning(sequences):
+def beginning(sequences):
     """What all the sequences begin with."""
     first, last = min(sequences), max(sequences)
     length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))

@@ -1,0 +1,121 @@
+"""Attribution: which tokens of a prompt make an answer likely, by the gradient of its log-probability in their vectors."""
+
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..ops.axes import reductions
+from ..ops.manipulation.joins import concatenate, stack
+from ..ops.networks.activation import log_softmax
+from ..tensor.tensor import Tensor
+
+
+class Attribution(NamedTuple):
+    """What each token of a prompt does for an answer; printed, it is a small table.
+
+    tokens   the texts of the tokens
+    effects  of each the gradient times its vector: to the first order the log-probability falls by so much without it
+    norms    the length of the gradient in the vector of each: how much any change of it may do
+    logprob  the log-probability of the answer, less that of the other one if there is one
+    """
+
+    tokens: tuple
+    effects: tuple
+    norms: tuple
+    logprob: float
+
+    @property
+    def words(self):
+        """(word, effect) of the words of the prompt: the effects of tokens that no space parts, added up."""
+        found = []
+        for token, effect in zip(self.tokens, self.effects, strict=True):
+            before = found[-1][0] if found else ""
+            # A space belongs to the word after it; a token without a text, such as that which begins texts, to none.
+            if before and token and not token[0].isspace() and (before.isspace() or not before[-1].isspace()):
+                found[-1] = before + token, found[-1][1] + effect
+            else:
+                found.append((token, effect))
+        return tuple([(word.strip(), effect) for word, effect in found if word.strip()])
+
+    def __str__(self):
+        width = max([len(repr(token)) for token in self.tokens], default=5)
+        rows = zip(self.tokens, self.effects, self.norms, strict=True)
+        lines = [f"{token!r:<{width}}  {effect:+.3f}  {norm:6.3f}" for token, effect, norm in rows]
+        return "\n".join([f"{'token':<{width}}  effect    norm", *lines, f"log-probability {self.logprob:.3f}"])
+
+
+def attribution(model, prompt, label, instead=None):
+    """Which tokens of `prompt`, a text or messages, make `label` likely as what follows; see `Attribution`.
+
+    With `instead`, another label, it is the difference of their log-probabilities that is looked at: why this one and not that.
+    The network stays as it is, and so do gradients of its parameters.
+    """
+    tokens = model.tokenizer.encode(prompt) if isinstance(prompt, str) else model.chat_tokens(prompt)
+    labels = [label] if instead is None else [label, instead]
+    vectors = Tensor(vectors_of(model.network, tokens)).requires_grad_(True)
+    with frozen(model.network):
+        logprobs = label_logprobs(model.network, [(vectors, ending) for ending in endings(model, prompt, tokens, labels)])
+        found = logprobs[0] if instead is None else logprobs[0] - logprobs[1]
+        found.backward()
+    gradient = vectors.grad.numpy().astype(np.float64)
+    return Attribution(tuple([model.tokenizer.text_of(token) for token in tokens]),
+                       tuple((gradient * vectors.detach().numpy()).sum(-1).tolist()),
+                       tuple(np.sqrt((gradient * gradient).sum(-1)).tolist()), float(found))
+
+
+def endings(model, prompt, tokens, labels):
+    """The tokens of each label after those of a prompt. An ArgumentError if a label changes the prompt's own last tokens."""
+    found = []
+    for label in labels:
+        if not isinstance(label, str) or not label:
+            raise ArgumentError(f"a label is a text that is not empty, got {label!r:.80}")
+        if not isinstance(prompt, str):
+            found.append(model.tokenizer.encode(label, is_start=False))
+            continue
+        whole = model.tokenizer.encode(prompt + label)
+        if whole[: len(tokens)] != tokens or len(whole) == len(tokens):
+            raise ArgumentError(f"the label {label!r:.80} shares a token with the end of the prompt; put the space between them "
+                                "before the label, not after the prompt")
+        found.append(whole[len(tokens) :])
+    return found
+
+
+def vectors_of(network, tokens):
+    """The vectors of tokens as an array (tokens, width)."""
+    return np.asarray(network.embedded(Tensor(np.array([tokens], np.int64))).detach())[0]
+
+
+def label_logprobs(network, rows):
+    """The log-probability of what follows in each of `rows`, (vectors (n, width), tokens that follow): shape (rows,).
+
+    They are read as one batch.
+    """
+    longest = max([len(vectors) + len(ending) for vectors, ending in rows])
+    filled = [_filled(network, vectors, ending, longest) for vectors, ending in rows]
+    logprobs = log_softmax(network.logits(stack(filled, 0)), -1)
+    # The logits at a place are those of the token after it.
+    return stack([reductions.sum(logprobs[i, np.arange(len(ending)) + len(vectors) - 1, np.array(ending, np.int64)])
+                  for i, (vectors, ending) in enumerate(rows)], 0)
+
+
+def _filled(network, vectors, ending, longest):
+    """Vectors, those of what follows, and zeros up to `longest`: nothing before them sees these."""
+    parts = [vectors, Tensor(vectors_of(network, ending))]
+    if missing := longest - len(vectors) - len(ending):
+        parts.append(Tensor(np.zeros((missing, vectors.shape[1]), parts[1].dtype)))
+    return concatenate(parts, 0)
+
+
+@contextmanager
+def frozen(network):
+    """Within the block no parameter of a network needs a gradient, so that none is computed."""
+    learned = [parameter for parameter in network.parameters() if parameter.requires_grad]
+    try:
+        for parameter in learned:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter in learned:
+            parameter.requires_grad_(True)

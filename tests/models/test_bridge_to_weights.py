@@ -1,0 +1,173 @@
+"""Gradients of an answer's log-probability in the vectors of a prompt, and soft prompts."""
+
+import json_model
+import numpy as np
+import older_networks
+import pytest
+import reference
+
+import retrograde as rg
+from retrograde.models import Model, SoftPrompt, TextModel, attribution
+from retrograde.models.attribution import label_logprobs
+
+PROMPT, LABELS = "the cat is", [" in", " the dog", "."]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Model(reference.network_of("llama"), reference.tokenizer(), context=48)
+
+
+@pytest.mark.parametrize("which", ["llama", "gemma3", "gpt2", "quantised"])
+def test_effects_of_tokens_are_slopes_by_finite_differences(which):
+    network = older_networks.gpt2_of() if which == "gpt2" else reference.network_of("gemma3" if which == "gemma3" else "llama")
+    model = Model(rg.quantize(network, "int8") if which == "quantised" else network, reference.tokenizer(), context=48)
+    found = attribution(model, PROMPT, " the dog")
+    tokens = model.tokenizer.encode(PROMPT)
+    ending = model.tokenizer.encode(PROMPT + " the dog")[len(tokens) :]
+    assert found.logprob == pytest.approx(model.logprobs(PROMPT, [" the dog"])[0], abs=1e-3)
+    assert len(found.tokens) == len(found.effects) == len(found.norms) == len(tokens)
+    vectors = np.asarray(model.network.embedded(rg.tensor([tokens])).detach())[0]
+    for place in range(len(tokens)):
+        moved = []
+        for sign in (1, -1):
+            changed = vectors.copy()
+            changed[place] *= 1 + sign * 2e-2
+            with rg.no_grad():
+                moved.append(float(label_logprobs(model.network, [(rg.tensor(changed), ending)])[0]))
+        assert found.effects[place] == pytest.approx((moved[0] - moved[1]) / 4e-2, rel=5e-2, abs=2e-2)
+
+
+def test_a_difference_of_two_answers_has_the_difference_of_their_effects(model):
+    one, other = attribution(model, PROMPT, " in"), attribution(model, PROMPT, ".")
+    both = attribution(model, PROMPT, " in", instead=".")
+    np.testing.assert_allclose(both.effects, np.subtract(one.effects, other.effects), atol=1e-3)
+    assert both.logprob == pytest.approx(one.logprob - other.logprob, abs=1e-4)
+
+
+def test_the_table_has_a_row_for_each_token_and_words_add_up(model):
+    found = attribution(model, PROMPT, " in")
+    lines = str(found).splitlines()
+    assert len(lines) == len(found.tokens) + 2
+    assert f"{found.effects[1]:+.3f}" in lines[2]
+    assert [word for word, _ in found.words] == ["the", "cat", "is"]
+    assert sum(effect for _, effect in found.words) == pytest.approx(sum(found.effects[1:]), abs=1e-6)  # the first begins the text
+
+
+def test_messages_are_looked_at_as_the_template_lays_them_out():
+    model = json_model.model()
+    found = attribution(model, [{"role": "user", "content": "the cat"}], "true")
+    assert "".join(found.tokens).endswith("user:the cat;assistant:")
+
+
+def test_a_network_keeps_its_gradients_and_its_parameters_stay_learned(model):
+    attribution(model, PROMPT, " in")
+    assert all(parameter.requires_grad and parameter.grad is None for parameter in model.network.parameters())
+    with pytest.raises(rg.errors.ArgumentError, match="shares a token"):
+        attribution(model, "the cat th", "e")
+    with pytest.raises(rg.errors.ArgumentError, match="not empty"):
+        attribution(model, PROMPT, "")
+    assert all(parameter.requires_grad for parameter in model.network.parameters())
+
+
+def test_log_probabilities_behind_a_soft_prompt_are_those_of_the_cached_loop(model):
+    soft = SoftPrompt(model, 5, seed=3)
+    found = soft([PROMPT, "a"], LABELS).detach().numpy()
+    expected = [model.logprobs(prompt, LABELS, soft_prompt=soft) for prompt in (PROMPT, "a")]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+    assert np.abs(found[0] - model.logprobs(PROMPT, LABELS)).max() > 0.05
+
+
+def test_a_soft_prompt_of_a_text_is_that_text(model):
+    """Without a token that begins texts, vectors of tokens are the tokens."""
+    plain = Model(model.network, reference.tokenizer(), context=48)
+    plain.tokenizer.adds_start = False
+    tokens = plain.tokenizer.encode("the cat")
+    soft = SoftPrompt(plain, len(tokens), text="the cat")
+    options = {"max_tokens": 10, "temperature": 1.0, "seed": 3, "ignore_end": True}
+    assert plain.generate(plain.tokenizer.encode("in a"), soft_prompt=soft, **options) == plain.generate(
+        [*tokens, *plain.tokenizer.encode("in a")], **options)
+    together = plain.complete(["a", "in a"], soft_prompt=soft, seed=[1, 3], temperature=1.0, max_tokens=10, ignore_end=True)
+    assert together[1].text == plain.generate("in a", soft_prompt=soft, **options)
+
+
+@pytest.mark.parametrize("which", ["llama", "quantised"])
+def test_training_a_soft_prompt_raises_the_log_probability_of_labels_and_changes_nothing_else(which):
+    network = reference.network_of("llama")
+    model = Model(rg.quantize(network, "int8") if which == "quantised" else network, reference.tokenizer(), context=48)
+    before = {name: np.array(tensor.detach()) for name, tensor in model.network.state_dict().items()}
+    soft, prompts, labels = SoftPrompt(model, 4), ["the cat", "a dog in", "what"], [" in", "."]
+    optimizer, wanted = rg.optim.Adam(soft.parameters(), 5e-2), rg.tensor([0, 1, 0])
+    assert [name for name, _ in soft.named_parameters()] == ["vectors"]
+    losses = []
+    for _ in range(25):
+        optimizer.zero_grad()
+        loss = rg.nn.functional.cross_entropy(soft(prompts, labels), wanted)
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss))
+    assert losses[-1] < 0.3 * losses[0]
+    assert [model.choose(prompt, labels, soft) for prompt in prompts] == [" in", ".", " in"]
+    for name, tensor in model.network.state_dict().items():
+        np.testing.assert_array_equal(np.array(tensor.detach()), before[name])
+
+
+def test_gradients_in_a_soft_prompt_are_those_of_finite_differences(model):
+    soft = SoftPrompt(model, 3, seed=1)
+    loss = lambda: (soft([PROMPT, "a"], LABELS) * rg.tensor([[1.0, -2.0, 0.5], [0.3, 1.0, -1.0]])).sum()
+    loss().backward()
+    change, slopes = np.random.default_rng(0).standard_normal(soft.vectors.shape).astype(np.float32) * 1e-2, []
+    with rg.no_grad():
+        for sign in (1, -1):
+            soft.vectors += sign * change
+            slopes.append(float(loss()))
+            soft.vectors -= sign * change
+    assert float((soft.vectors.grad * change).sum()) == pytest.approx((slopes[0] - slopes[1]) / 2, rel=2e-2)
+
+
+def test_a_soft_prompt_is_kept_beside_the_text_and_serves_text_variables(model, tmp_path):
+    soft = SoftPrompt(model, 4, seed=5)
+    soft.save(tmp_path / "prompt.safetensors")
+    again = SoftPrompt.load(model, tmp_path / "prompt.safetensors")
+    np.testing.assert_array_equal(again.vectors.detach(), soft.vectors.detach())
+    asked = TextModel(model, soft_prompt=again)
+    found = rg.text.logprobs(asked, ["a cat"], ["good", "bad"])
+    np.testing.assert_allclose(found.detach(), model.logprobs("a cat", [" good", " bad"], soft), rtol=1e-5)
+    assert asked("a", max_tokens=5) == model.generate("a", soft_prompt=soft, max_tokens=5, stop="\n\n").lstrip(" ")
+    rg.save({"vectors": np.zeros((3, 7), np.float32)}, tmp_path / "other.safetensors")
+    with pytest.raises(rg.errors.CheckpointError, match=r"\(count, 32\)"):
+        SoftPrompt.load(model, tmp_path / "other.safetensors")
+
+
+def test_one_backward_gives_words_to_a_prompt_and_numbers_to_the_soft_prompt_before_it(model):
+    soft, same = SoftPrompt(model, 4, seed=5), SoftPrompt(model, 4, seed=5)
+    asked = TextModel(model, soft_prompt=soft)
+    prompt = rg.text.Variable("the dog", role="prompt", requires_grad=True)
+    words = rg.text.Variable(["a cat", "in a"], role="words")
+    found = rg.text.logprobs(asked, [("user", [prompt, "{words}"])], ["good", "bad"], {"words": words})
+    rg.nn.functional.cross_entropy(found, rg.tensor([0, 1])).backward()
+    assert "good" in prompt.grad[0].data or "bad" in prompt.grad[0].data
+    expected = rg.nn.functional.cross_entropy(same([f"the dog\n{text}" for text in words.data], [" good", " bad"]), rg.tensor([0, 1]))
+    expected.backward()
+    np.testing.assert_allclose(soft.vectors.grad, same.vectors.grad, rtol=1e-3, atol=1e-5)
+
+
+def test_kept_answers_are_those_of_the_vectors_of_their_time(model, tmp_path):
+    soft = SoftPrompt(model, 4, seed=5)
+    cached = rg.text.Cached(TextModel(model, soft_prompt=soft), tmp_path)
+    before, again = [cached.label_logprobs("a cat", ["good", "bad"]) for _ in range(2)]
+    with rg.no_grad():
+        soft.vectors += 0.1
+    assert before == again != cached.label_logprobs("a cat", ["good", "bad"])
+
+
+def test_soft_prompts_that_cannot_be_are_refused(model):
+    for options in ({"count": 0}, {"count": 48}, {"text": ""}):
+        with pytest.raises(rg.errors.ArgumentError):
+            SoftPrompt(model, **options)
+    soft = SoftPrompt(model, 40)
+    for prompts in ("a", [], ["a cat in the dog"]):
+        with pytest.raises(rg.errors.ArgumentError):
+            soft(prompts, LABELS)
+    with pytest.raises(rg.errors.ArgumentError, match="does not fit"):
+        model.generate("a cat in the dog", soft_prompt=soft)
