@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES} - {"__init__"}
 #: The layers, lowest first. A package may import from its own layer and from those before it.
 LAYERS = (
-    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "process", "runtime", "wrap_util"},
+    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "process", "runtime", "workers", "wrap_util"},
     {"core"},
     {"ops"},
     {"compiler"},
@@ -31,7 +31,7 @@ LAYERS = (
     {"misc", "numpy", "tracer"},
     {"scipy"},
     {"nn", "optim", "text"},
-    {"data", "debug", "deploy", "distributed", "io", "runs", "viz", "testing", "test_util"},
+    {"data", "debug", "deploy", "distributed", "io", "runs", "sweeps", "viz", "testing", "test_util"},
     {"onnx", "train", "torch"},
     {"models", "sklearn"},
     {"serve"},
@@ -40,7 +40,7 @@ LAYERS = (
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.
 NEIGHBOURS = {
-    ("errors", "array_errors"),
+    ("errors", "array_errors"), ("workers", "errors"), ("workers", "extras"),
     ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
     ("distributed", "runs"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }

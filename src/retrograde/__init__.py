@@ -282,6 +282,7 @@ _LATE = {
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.backends"),
     **dict.fromkeys(("lazy", "realize"), "transforms.lazy"),
     **dict.fromkeys(("load", "save"), "io.weights"), "load_run": "runs.loading", "save_run": "runs.saving",
+    "sweep": "sweeps.sweep",
     **dict.fromkeys(("extend", "primitive"), "extend"),
     **dict.fromkeys((
         "__array_api_version__", "__array_namespace_info__", "can_cast", "finfo", "from_dlpack", "iinfo", "isdtype",
@@ -292,7 +293,7 @@ _LATE = {
         "tensor_jacobian_product", "vector_jacobian_product"), "transforms.products"),
     **{name: name for name in (
         "data", "debug", "deploy", "distributed", "io", "misc", "models", "nn", "numpy", "onnx", "optim", "runs", "runtime",
-        "scipy", "serve", "sklearn", "special", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
+        "scipy", "serve", "sklearn", "special", "sweeps", "test_util", "testing", "text", "tracer", "train", "viz", "wrap_util")},
     **dict.fromkeys(("dict", "isinstance", "list", "tuple"), "builtins"),
     "Parameter": "nn.parameter", "quantize": "nn.quantized",
     "autocast": "transforms.autocast", "jit": "transforms.jit", "scan": "transforms.scan", "vmap": "transforms.vmap",

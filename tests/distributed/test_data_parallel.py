@@ -1,6 +1,8 @@
 """DataParallel: on one process here, on several by programs/training.py, which compares it with one process on whole batches."""
 
 import copy
+import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ import retrograde as rg
 from launching import needs_mpi, passed
 from retrograde import distributed, nn
 from retrograde.distributed import DataParallel
+from retrograde.distributed.background import Background
+from retrograde.distributed.links import delayed
 from retrograde.distributed.sharing import Sharing
 from retrograde.errors import ArgumentError, DistributedError
 from retrograde.ops._alone import Alone
@@ -173,6 +177,68 @@ def test_a_compiled_step_knows_whether_gradients_are_accumulated():
     with parallel.accumulate():
         assert gradients(x).item() == 4.0
     assert gradients(x).item() == 6.0
+
+
+def test_a_compiled_step_begins_to_send_gradients_while_others_are_still_to_be_computed():
+    rg.manual_seed(0)
+    net = nn.Sequential(*[layer for _ in range(4) for layer in (nn.Linear(64, 64), nn.LayerNorm(64))])
+    alone = copy.deepcopy(net)
+    parallel = DataParallel(net, group=Two(), bucket=17000)
+
+    @rg.jit
+    def gradients(x):
+        parallel.zero_grad()
+        parallel(x).square().mean().backward()
+        return [p.grad for p in parallel.parameters()]
+
+    x = rg.randn(512, 64)
+    found = gradients(x)
+    ops = [kernel.ops for kernel in gradients.explain().kernels]
+    begun, finished = ops.index(("begin_means",)), ops.index(("finish_means",))
+    between = [names for names in ops[begun:finished] if "matmul" in names]
+    assert ops.count(("begin_means",)) == ops.count(("finish_means",)) >= 4
+    assert between
+    # All that is finished is begun before.
+    assert "begin_means" not in [name for names in ops[finished:] for name in names]
+    alone(x).square().mean().backward()
+    for g, p in zip(found, alone.parameters(), strict=True):
+        np.testing.assert_allclose(g.numpy(), p.grad.numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_begun_is_done_in_order_and_each_result_is_asked_for_by_its_number():
+    done, background, gate = [], Background(), threading.Event()
+
+    def job(number, error=None):
+        def run():
+            gate.wait(10)
+            done.append(number)
+            if error is not None:
+                raise error
+            return 10 * number
+        return run
+
+    numbers = [background.begin(job(n, ValueError("the second") if n == 2 else None)) for n in (1, 2, 3, 4)]
+    gate.set()
+    assert background.finished(numbers[0]) == 10
+    with pytest.raises(ValueError, match="the second"):
+        background.finished(numbers[1])
+    # The third is of a step that was broken off: nobody asks for it.
+    assert background.finished(numbers[3]) == 40
+    assert done == [1, 2, 3, 4]
+    with pytest.raises(KeyError):
+        background.finished(numbers[2])
+    with background_delay() as slept:
+        background.finished(background.begin(delayed))
+    assert slept == [0.25]
+
+
+@contextmanager
+def background_delay():
+    """A link delay, and how long was slept for it."""
+    slept = []
+    with pytest.MonkeyPatch.context() as patch, distributed.link_delay(0.25):
+        patch.setattr("retrograde.distributed.links.time.sleep", slept.append)
+        yield slept
 
 
 def test_models_that_differ_are_told_with_both_sides():

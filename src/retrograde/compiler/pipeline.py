@@ -17,7 +17,7 @@ from .passes.carry import Body
 from .passes.fuse import Schedule
 from .passes.lower import lower
 from .passes.memory import placed
-from .passes.order import risky_steps, updates_last
+from .passes.order import begun_early, risky_steps, updates_last
 from .passes.rematerialise import rematerialised
 from .passes.rewrite import rewritten
 from .passes.tile import tiled
@@ -157,6 +157,7 @@ def _tile(draft):
 def _order(draft):
     draft.risky = risky_steps(draft.schedule)
     draft.schedule.steps = updates_last(draft.schedule, draft.computed_updates, draft.risky)
+    draft.schedule.steps = begun_early(draft.schedule)
 
 
 def _alias(draft):

@@ -15,6 +15,7 @@ class Facts:
     has_effect        whether a call does something in the world outside: it prints, writes, or sends to others. Then calls are
                       neither merged, nor left out, nor moved past one another in compiled code. The kernel is not asked for the
                       shape of the result: that is the broadcast shape of the operands, or what `result_shape` says
+    begins            whether that only begins then, and goes on beside what comes after: compiled code calls it as early as it can
     is_real           whether complex operands are refused: the kernel would drop their imaginary parts
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
@@ -36,6 +37,7 @@ class Facts:
     is_variadic: bool = False
     is_multiple: bool = False
     has_effect: bool = False
+    begins: bool = False
     is_real: bool = False
     is_composite: bool = False
     is_differentiable: bool = True

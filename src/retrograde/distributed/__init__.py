@@ -6,6 +6,7 @@
 
 from .collectives import all_gather, all_reduce, all_to_all, barrier, broadcast, recv, reduce_scatter, send, send_recv, sums
 from .data_parallel import DataParallel, average
+from .links import link_delay
 from .mesh import Mesh
 from .parallel_layers import cross_entropy
 from .patience import patience

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import DistributedError
-from ..ops._alone import Alone
+from ..ops._alone import Alone, parts_of
+from .background import Background
+from .links import delayed
 from .meeting import Meeting, reported
 from .patience import seconds_of_patience, waited
+from .shared_memory import SharedMemory
 
 #: Up to so many bytes an array goes whole to all, who add it up themselves: one exchange less. Above, each adds up one part.
 _WHOLE = 16384
@@ -30,6 +33,8 @@ class Processes(Alone):
         #: (request, bytes) of messages that may not have arrived yet.
         self._sent: list = []
         self._memory = np.empty(0, np.uint8)
+        self._shared, self._background = SharedMemory(self), Background()
+        self._has_threads = mpi.Query_thread() >= mpi.THREAD_MULTIPLE
 
     def __repr__(self):
         return f"process {self.rank} of {self.size}"
@@ -41,7 +46,16 @@ class Processes(Alone):
         return Processes(self._mpi, comm, [self.ranks[r] for r in members]) if len(members) > 1 else Alone()
 
     def meet(self, name, seconds=None):
+        self._background.settle()
         self._meeting.meet(name, seconds)
+
+    def begin_means(self, arrays, order, name):
+        if not self._has_threads:
+            return super().begin_means(arrays, order, name)
+        return self._background.begin(lambda: self.means(arrays, order, name))
+
+    def finish_means(self, number, arrays, order, name):
+        return self._background.finished(number) if number else super().finish_means(number, arrays, order, name)
 
     def sum(self, x, order, name):
         x = self._met(f'{name} of {_described(x)}{"" if order == "ranks" else ", summed by MPI"}', x)
@@ -51,7 +65,43 @@ class Processes(Alone):
             return found
         if x.nbytes <= _WHOLE:
             return in_order(self._all(x, name))
+        if self._shared.grow(x.nbytes):
+            self._share([x])
+            self._wait(self._comm.Ibarrier(), name)
+            return self._sum_shared(x.size, x.dtype, 1, name).reshape(x.shape)
         return self._sum_by_parts(x.reshape(-1), name).reshape(x.shape)
+
+    def means(self, arrays, order, name):
+        total, dtype = sum([x.size for x in arrays]), np.dtype(arrays[0].dtype)
+        self._background.settle()
+        nbytes = total * dtype.itemsize
+        if order != "ranks" or nbytes <= _WHOLE or not self._shared.has(nbytes):
+            return super().means(arrays, order, name)
+        # Written before the others are waited for: all have read what was there, or they would not have come out of the last sum.
+        self._share(arrays)
+        self.meet(f"{name} of {dtype}[{total}]")
+        delayed()
+        return parts_of(self._sum_shared(total, dtype, self.size, name), arrays)
+
+    def _share(self, arrays):
+        """Write arrays, one after the other, where the other processes read them."""
+        row, place = self._shared.operand(self.rank, sum([x.size for x in arrays]), arrays[0].dtype), 0
+        for x in arrays:
+            row[place : place + x.size].reshape(x.shape)[...] = x
+            place += x.size
+
+    def _sum_shared(self, count, dtype, divisor, name):
+        """The sum, divided, of what all have shared: each process adds up one part, and all read these."""
+        ends = [i * count // self.size for i in range(self.size + 1)]
+        operands = [self._shared.operand(r, count, dtype) for r in range(self.size)]
+        results = [self._shared.result(r, b - a, dtype) for r, (a, b) in enumerate(pairwise(ends))]
+        mine, own = slice(ends[self.rank], ends[self.rank + 1]), results[self.rank]
+        if (found := in_order([x[mine] for x in operands], own)) is not own:
+            own[...] = found
+        if divisor != 1:
+            own /= divisor
+        self._wait(self._comm.Ibarrier(), name)
+        return np.concatenate(results)
 
     def _sum_by_parts(self, x, name):
         """The sum of long vectors: each process adds up one part, which then goes to all."""
@@ -107,6 +157,7 @@ class Processes(Alone):
         return in_order(found) if self.rank == root else np.zeros_like(x)
 
     def passed(self, x, to, source, name):
+        self._background.settle()
         self.check(to)
         self.check(source)
         if to is not None:
@@ -135,7 +186,8 @@ class Processes(Alone):
 
     def from_owners(self, arrays, owners, name):
         total = sum([x.size for x in arrays])
-        self._meeting.meet(f"{name}, {len(arrays)} of {total} numbers, {arrays[0].dtype}")
+        self.meet(f"{name}, {len(arrays)} of {total} numbers, {arrays[0].dtype}")
+        delayed()
         mine = [x.reshape(-1) for x, owner in zip(arrays, owners, strict=True) if owner == self.rank]
         sent = np.concatenate(mine) if mine else np.empty(0, arrays[0].dtype)
         counts = [sum([x.nbytes for x, owner in zip(arrays, owners, strict=True) if owner == r]) for r in range(self.size)]
@@ -158,7 +210,8 @@ class Processes(Alone):
         return [bytes(row[:size]) for row, size in zip(rows, sizes, strict=True)]
 
     def _met(self, what, x):
-        self._meeting.meet(what)
+        self.meet(what)
+        delayed()
         return np.ascontiguousarray(x).reshape(x.shape)
 
     def _wait(self, request, name):

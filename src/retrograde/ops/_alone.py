@@ -28,6 +28,24 @@ class Alone:
         """
         return np.array(x)
 
+    def means(self, arrays, order, name):
+        """The means over all processes of several arrays of one dtype, sent together."""
+        if self.size == 1:
+            return [np.array(x) for x in arrays]
+        flat = self.sum(np.concatenate([x.reshape(-1) for x in arrays]), order, name)
+        flat /= self.size
+        return parts_of(flat, arrays)
+
+    def begin_means(self, arrays, order, name):
+        """Begin to compute what `means` gives, from arrays that stay as they are until it is asked for; a number that stands for
+        it, 0 where nothing is done yet.
+        """
+        return 0
+
+    def finish_means(self, number, arrays, order, name):
+        """What was begun as `number`, with the same arguments."""
+        return self.means(arrays, order, name)
+
     def stack(self, x, name):
         """The arrays `x` of all processes along a new first axis."""
         return np.array(x)[None]
@@ -78,3 +96,9 @@ class Alone:
 
 #: The group of a process that is not one of several.
 ALONE = Alone()
+
+
+def parts_of(flat, arrays):
+    """Of numbers that lie one after the other, those for each of several arrays, in their shapes."""
+    ends = np.cumsum([x.size for x in arrays])
+    return [part.reshape(x.shape) for part, x in zip(np.split(flat, ends[:-1]), arrays, strict=True)]

@@ -6,6 +6,7 @@ A group is a parameter, which does the work (`_alone.py`); calls are effects, so
 
 import numpy as np
 
+from ..core.mode import is_recording, is_tracing
 from ..core.rule import shape_of
 from ..errors import DTypeError
 from ._alone import ALONE
@@ -157,15 +158,27 @@ def mean_of_each(xs, /, group, order="ranks", name="all_reduce"):
     """
     arrays = [np.asarray(x) for x in xs]
     _dtype_of_all(arrays)
-    if group.size == 1:
-        return tuple([np.array(x) for x in arrays])
-    flat = group.sum(np.concatenate([x.reshape(-1) for x in arrays]), order, name)
-    flat /= group.size
-    ends = np.cumsum([x.size for x in arrays])
-    return tuple([part.reshape(x.shape) for part, x in zip(np.split(flat, ends[:-1]), arrays, strict=True)])
+    return tuple(group.means(arrays, order, name))
 
 
 mean_of_each.defvjp_all(lambda g, needs, group, order, name: means(g, group, None, order, f"{name}, on the way back"))
+
+
+@collective(is_variadic=True, is_differentiable=False, begins=True, result_shape=lambda *_: (),
+            result_dtype=lambda *_: np.dtype(np.int64), samples=(call([(2, 3), (3,)], ALONE), call([()], ALONE)))
+def begin_means(xs, /, group, order="ranks", name="all_reduce"):
+    """Begin to compute the means of several arrays of one dtype over all processes; a number for `finish_means`."""
+    arrays = [np.asarray(x) for x in xs]
+    _dtype_of_all(arrays)
+    return np.array(group.begin_means(arrays, order, name), np.int64)
+
+
+@collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs[1:]],
+            result_dtype=lambda xs, *_: _dtype_of_all(xs[1:]), samples=(call([(), (2, 3), (3,)], ALONE), call([(), ()], ALONE)))
+def finish_means(xs, /, group, order="ranks", name="all_reduce"):
+    """The means that were begun: `xs` are the number that `begin_means` gave, and its arrays, which thus are kept until then."""
+    number, *arrays = [np.asarray(x) for x in xs]
+    return tuple(group.finish_means(int(number) if number.dtype.kind == "i" else 0, arrays, order, name))
 
 
 @collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs],
@@ -186,7 +199,21 @@ def replicated(xs, /, group, bucket=None, order="ranks"):
     return tuple(xs)
 
 
-replicated.defvjp_all(lambda g, needs, group, bucket, order: means(g, group, bucket, order, "the mean of gradients"))
+replicated.defvjp_all(lambda g, needs, group, bucket, order: _means_of_gradients(g, group, bucket, order, "the mean of gradients"))
+
+
+def _means_of_gradients(arrays, group, bucket, order, name):
+    """As `means`. In compiled code each bucket is begun as soon as its gradients are there, and all are finished in the end."""
+    if not is_tracing() or is_recording():
+        return means(arrays, group, bucket, order, name)
+    found, begun = list(arrays), []
+    for numbers, label in _labelled(arrays, bucket, name):
+        parts = [arrays[i] for i in numbers]
+        begun.append((numbers, label, parts, begin_means(parts, group, order, label)))
+    for numbers, label, parts, number in begun:
+        for i, mean in zip(numbers, finish_means([number, *parts], group, order, label), strict=True):
+            found[i] = mean
+    return tuple(found)
 
 
 def means(arrays, group, bucket, order, name):
@@ -194,11 +221,16 @@ def means(arrays, group, bucket, order, name):
     one process has to be None on all, and stays it.
     """
     found = list(arrays)
-    for numbers in buckets(arrays, bucket):
-        label = f"{name} {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{name} {numbers[0]}"
+    for numbers, label in _labelled(arrays, bucket, name):
         for i, mean in zip(numbers, mean_of_each([arrays[i] for i in numbers], group, order, label), strict=True):
             found[i] = mean
     return tuple(found)
+
+
+def _labelled(arrays, bucket, name):
+    """(numbers of arrays that are sent together, what that is called) of all."""
+    return [(numbers, f"{name} {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else f"{name} {numbers[0]}")
+            for numbers in buckets(arrays, bucket)]
 
 
 def buckets(arrays, limit):

@@ -310,6 +310,18 @@ def _several_of_processes(op, args, _):
     return op.call([_spread(x, count) for x in args[0]], *args[1:])
 
 
+def _begun(op, args, _):
+    count = _count(args[0])
+    number = op.call([_spread(x, count) for x in args[0]], *args[1:])
+    return broadcast_to(reshape(number, (1,)), (count,))
+
+
+def _finished(op, args, _):
+    count = _count(args[0])
+    number, *arrays = [_spread(x, count) for x in args[0]]
+    return op.call([number[0], *arrays], *args[1:])
+
+
 _FROM_PARTS, _TO_PARTS = ("sum_of_parts", "exchange"), ("all_stack", "exchange", "stack_of_shares")
 _OF_POSITIONS = (_taken, _taken_along, _ranked, _embedded)
 #: Ops of these families that are unlike the others.
@@ -328,8 +340,8 @@ _BY_NAME = {
     "attention": _attended, "attention_gradients": _attended_back, "take_along_axis": _taken_along,
     "rank_indices": _ranked, "adjugate_gradient": _side_by_side, "cholesky_gradient": _side_by_side,
     "matrix_exp_slope": _side_by_side,
-    **dict.fromkeys(("mean_of_each", "from_owners"), _several_of_processes), "embedding": _embedded,
-    "embedding_by_rows": _embedded, "solve": _solved,
+    **dict.fromkeys(("mean_of_each", "from_owners"), _several_of_processes),
+    "begin_means": _begun, "finish_means": _finished, "embedding": _embedded, "embedding_by_rows": _embedded, "solve": _solved,
     "scatter_add": _scattered, "set_at": _written,
 }
 

@@ -117,6 +117,21 @@ def in_order_of_ranks():
         distributed.all_reduce(rg.tensor(x[RANK]).astype("bfloat16"))
 
 
+def means_in_shared_memory():
+    """Means of several arrays have the bits of a sum in the order of ranks, for sizes that grow and shrink from call to call."""
+    group, rng = distributed.world(), np.random.default_rng(5)
+    for count in (50_000, 7_000, 90_000, 5_001, 12, 64_000) * 3:
+        rows = [[rng.normal(size=shape).astype(np.float32) for shape in ((count,), (), (3, 17))] for _ in range(SIZE)]
+        number = group.begin_means(rows[RANK], "ranks", "begun")
+        found = group.means(rows[RANK], "ranks", "means"), group.finish_means(number, rows[RANK], "ranks", "begun")
+        for means in found:
+            for mean, *parts in zip(means, *rows, strict=True):
+                total = parts[0].copy()
+                for part in parts[1:]:
+                    total = total + part
+                np.testing.assert_array_equal(mean, total / np.float32(SIZE), err_msg=str(count))
+
+
 def loops():
     """A collective in each iteration of a loop that is compiled."""
     xs = drawn((3,))
@@ -162,7 +177,7 @@ def main():
         answer = wanted(xs)
         np.testing.assert_allclose(function(rg.tensor(xs[RANK])).numpy(), answer[RANK], rtol=1e-13, err_msg=name)
         linearly(function, shape, xs, answer)
-    for check in (messages, in_order_of_ranks, loops, disagreements) if SIZE > 1 else (in_order_of_ranks, loops):
+    for check in (messages, in_order_of_ranks, means_in_shared_memory, loops, disagreements) if SIZE > 1 else (in_order_of_ranks, loops):
         check()
     print(f"process {RANK} of {SIZE} is done", flush=True)
 

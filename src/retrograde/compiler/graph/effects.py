@@ -27,7 +27,7 @@ class Effectful:
     is_multiple = has_effect = is_foreign = True
 
     def __init__(self, op):
-        self.op, self.name, self.told, self.algebra = op, op.name, op.told, op.algebra
+        self.op, self.name, self.told, self.algebra, self.begins = op, op.name, op.told, op.algebra, op.begins
         self.arguments, self.operands = ("token", *op.arguments), tuple([i + 1 for i in op.operands])
 
     def kernel(self, token, *args):

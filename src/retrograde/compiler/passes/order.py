@@ -1,4 +1,5 @@
-"""Order: steps that update state come after those that may fail, as far as these do not need them.
+"""Order: steps that update state come after those that may fail, as far as these do not need them; what goes on beside others
+begins as soon as it can.
 
 Takes  steps in order, with their nests.
 Gives  the same steps in another order.
@@ -7,6 +8,9 @@ Keeps  each step after those that it reads; the steps of a nest beside each othe
 """
 
 from itertools import groupby
+
+from ..graph.effects import Effectful
+from ..kernels.kernel import source
 
 
 def risky_steps(schedule):
@@ -22,8 +26,7 @@ def updates_last(schedule, updates, risky):
     """
     if not risky:
         return schedule.steps
-    # The steps of a nest stand beside each other since `tile`, so one group each.
-    groups = [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
+    groups = _groups(schedule)
     makers = {root: group for group in groups for step in group for root in step.roots}
     reads = {group: [makers[n] for step in group for n in schedule.read_by(step) if n in makers] for group in groups}
     failing = [number for number, group in enumerate(groups) if not risky.isdisjoint(group)]
@@ -31,6 +34,33 @@ def updates_last(schedule, updates, risky):
     before, rest = groups[: failing[-1] + 1], groups[failing[-1] + 1 :]
     delayed = _delayed([group for group in before if group not in needed], {node for _, node in updates}, reads)
     return [step for group in (*[g for g in before if g not in delayed], *delayed, *rest) for step in group]
+
+
+def begun_early(schedule):
+    """The steps of a schedule with those that begin an effect which goes on beside compiled code right after what they need."""
+    groups = _groups(schedule)
+    if not any([_begins(group) for group in groups]):
+        return schedule.steps
+    found = []
+    for group in groups:
+        at = len(found)
+        if _begins(group):
+            needed = {node for step in group for node in schedule.read_by(step)}
+            while at and needed.isdisjoint([root for step in found[at - 1] for root in step.roots]):
+                at -= 1
+        found.insert(at, group)
+    return [step for group in found for step in group]
+
+
+def _groups(schedule):
+    """The steps of a schedule, those of a nest together: they stand beside each other since `tile`."""
+    return [tuple(steps) for _, steps in groupby(schedule.steps, lambda step: step.nest or step)]
+
+
+def _begins(group):
+    """Whether a step, or what it takes a result of, begins an effect."""
+    node = source(group[0].roots[0])
+    return node.op is not None and node.op.__class__ is Effectful and node.op.begins
 
 
 def _needed(groups, reads):
