@@ -172,7 +172,7 @@ def test_pullbacks_of_loops_and_branches_walk_for_many_cotangents():
     for function in (pulled, slope, rg.vmap(pulled)):
         args, found = (X[:2], ROWS[:2, :2]) if function not in (pulled, slope) else (X[0], ROWS[0, :3]), []
         for way in (lambda f: f, rg.jit):
-            with rg.ops.random.preserved_state():
+            with rg.ops.random.draws.preserved_state():
                 found.append([np.asarray(g) for g in rg.tree.leaves(way(function)(*args))])
         agree(found[1], found[0])
 
@@ -192,7 +192,7 @@ def test_draws_are_the_same_for_all_examples_and_go_on_after_the_loop():
     for function in (drawing, rg.grad(drawing), rg.grad(again), rg.grad(lambda *a: (rg.grad(drawing)(*a) ** 2).sum())):
         found = []
         for way in (rg.vmap(function), rg.jit(rg.vmap(function))):
-            with rg.ops.random.preserved_state():
+            with rg.ops.random.draws.preserved_state():
                 rg.manual_seed(4)
                 found.append([np.asarray(x) for x in (way(X, ROWS), way(X, ROWS), rg.rand(2))])
         agree(found[1], found[0])

@@ -59,11 +59,11 @@ LOOPS = [langevin, mixed, nested, until, in_a_branch, of_two_generators, of_wide
 
 def run(function):
     """What a function gives from fixed states on, and where it leaves the generators."""
-    with rg.ops.random.preserved_state(), rg.ops.random.preserved_state(OWN):
+    with rg.ops.random.draws.preserved_state(), rg.ops.random.draws.preserved_state(OWN):
         rg.manual_seed(8)
         OWN.manual_seed(9)
         found = [[np.asarray(leaf) for leaf in rg.tree.leaves(function(X))] for _ in range(2)]
-        return found, rg.ops.random.default_generator.get_state(), OWN.get_state()
+        return found, rg.ops.random.draws.default_generator.get_state(), OWN.get_state()
 
 
 def assert_same(ours, theirs):
@@ -118,7 +118,7 @@ def test_the_gradient_of_a_loop_is_that_of_the_numbers_it_drew():
         return (rg.scan(lambda c, n: (rg.sin(c) + scale * n, None), x, noise)[0] ** 2).sum()
 
     scale = rg.tensor(0.3)
-    with rg.ops.random.preserved_state():
+    with rg.ops.random.draws.preserved_state():
         rg.manual_seed(2)
         noise = rg.stack([rg.randn_like(X) for _ in range(6)])
         expected = rg.grad(with_noise, (0, 1))(X, scale, noise)
@@ -131,7 +131,7 @@ def test_the_gradient_of_a_loop_is_that_of_the_numbers_it_drew():
 def test_loops_draw_the_same_numbers_for_any_number_of_threads():
     x, before, found = rg.zeros(300, 401), rg.get_num_threads(), []
     step = rg.jit(lambda x: rg.fori_loop(0, 3, lambda _, c: 0.5 * c + rg.randn_like(c), x))
-    with rg.ops.random.preserved_state():
+    with rg.ops.random.draws.preserved_state():
         for threads in (1, 2, 3):
             rg.set_num_threads(threads)
             try:

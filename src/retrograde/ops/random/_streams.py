@@ -76,8 +76,8 @@ def numbers_alone(kind, key, block, count):
     if blocks >= CHUNK:
         return numbers(kind, key, block, count)
     key, block, result = key & _WORD, block & _WORD, np.empty(count, kind.dtype)
-    # NumPy takes 100 microseconds for a hundred numbers, of which no chunk is at hand.
-    if not drawn.fills(kind, key, block, result, fewest=16):
+    # NumPy takes 100 microseconds for some numbers of which no chunk is at hand, however few.
+    if not drawn.fills(kind, key, block, result, fewest=1):
         result[...] = kind.make(words_of_blocks(key, block, blocks + blocks % _PARTS))[:count]
     return result
 

@@ -63,7 +63,7 @@ def test_kinds_without_a_kernel_are_left_to_numpy():
 def test_seeds_give_the_same_numbers_before_and_after_kernels_are_loaded(monkeypatch):
     draws = lambda: [rg.randn(3000).numpy(), rg.rand(50, 41, dtype=rg.float64).numpy(), rg.randint(9, (2000,)).numpy(),
                      rg.dropout(rg.ones(4000), 0.3).numpy(), rg.randn(7).numpy()]
-    with rg.ops.random.preserved_state():
+    with rg.ops.random.draws.preserved_state():
         rg.manual_seed(4)
         monkeypatch.setattr(_streams, "drawn", _streams.Patience(_nothing))
         _streams._chunk.cache_clear()
