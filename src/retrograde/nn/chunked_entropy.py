@@ -91,13 +91,13 @@ class _Part:
         """The scores of the classes."""
         if self.format is None:
             return matmul(x, transpose(self.rows))
-        return quantized_linear(x, self.rows, self.format, self.places)
+        return quantized_linear(x, self.rows, self.format, *self.places)
 
     def weighted(self, powers):
         """The sum of the weights of the classes, each times a number."""
         if self.format is None:
             return matmul(powers, self.rows)
-        return quantized_linear_input(powers, self.rows, self.format, self.places)
+        return quantized_linear_input(powers, self.rows, self.format, *self.places)
 
 
 class _Chunked(Function):

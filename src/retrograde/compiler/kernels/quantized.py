@@ -21,13 +21,13 @@ class QuantizedProduct(Kernel):
     name, ops = "quantized product", ("quantized_linear",)
 
     def matches(self, node, facts):
-        x, blocks, form, some = node.args
-        is_short = some is None and (form == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS)
+        x, blocks, form, first, last = node.args
+        is_short = not first and last is None and (form == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS)
         return is_short and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
-        x, blocks, form, _ = node.args
+        x, blocks, form, *_ = node.args
         rows, count = prod(x.shape[:-1]), x.shape[-1]
         plan = code.Product(**_fields(form, assembler.target), outputs=blocks.shape[0], count=count, rows=rows)
         buffers = assembler.layout(step, x)[0], assembler.layout(step, blocks)[0], assembler.storage(node)
@@ -44,7 +44,7 @@ class QuantizedMatmul(Matmul):
     name, ops, matrix_item = "quantized matmul", ("quantized_linear", "quantized_linear_input"), 1
 
     def matches(self, node, facts):
-        x, blocks, form, _ = node.args
+        x, blocks, form, *_ = node.args
         inputs = _inputs(node)
         return form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1 and _is_whole(inputs, form)
 
@@ -53,11 +53,11 @@ class QuantizedMatmul(Matmul):
 
     def operands(self, step, accesses):
         node = step.roots[0]
-        x, blocks, _, rows = node.args
+        x, blocks, _, first, last = node.args
         # From the first block of a buffer on, in bytes, since what shows a part of others is copied.
         buffer = accesses.layout(step, blocks)[0]
-        (first, last), inputs = rows or (0, blocks.shape[0]), _inputs(node)
-        outputs, first = last - first, first * blocks.shape[1]
+        inputs, outputs = _inputs(node), (blocks.shape[0] if last is None else last) - first
+        first = first * blocks.shape[1]
         numbers = ((inputs, outputs), (1, inputs)) if _is_forward(node) else ((outputs, inputs), (inputs, 1))
         return Operand(x.shape, *accesses.layout(step, x)), Operand(numbers[0], buffer, first, numbers[1])
 

@@ -53,23 +53,23 @@ def dequantize(blocks, /, format):
     return unpacked(blocks, format)
 
 
-def _matrix_shape(blocks, format, rows):
-    """The shape of the numbers of blocks, or of those of some rows from a first one to a last one."""
+def _matrix_shape(blocks, format, first, last):
+    """The shape of the numbers of the rows of blocks from a first one up to a last one, None for that after all."""
     shape = _unpacked_shape(blocks, format)
-    if rows is None or len(shape) != 2:
+    if len(shape) != 2 or not first and last is None:
         return shape
-    first, last = rows
-    if not 0 <= first <= last <= shape[0]:
-        raise ShapeError(f"rows must lie between 0 and {shape[0]}, got {rows}")
-    return last - first, shape[1]
+    end = shape[0] if last is None else last
+    if not 0 <= first <= end <= shape[0]:
+        raise ShapeError(f"rows must lie between 0 and {shape[0]}, got those from {first} to {end}")
+    return end - first, shape[1]
 
 
-def _of_rows(blocks, rows):
-    return blocks if rows is None else blocks[rows[0] : rows[1]]
+def _of_rows(blocks, first, last):
+    return blocks[first:last] if first or last is not None else blocks
 
 
-def _result_shape(x, blocks, format, rows=None):
-    shape = _matrix_shape(blocks, format, rows)
+def _result_shape(x, blocks, format, first=0, last=None):
+    shape = _matrix_shape(blocks, format, first, last)
     if not is_float(x.dtype) or x.dtype.kind == "c":
         raise DTypeError(f"quantized_linear needs x of real floats, got {x.dtype}")
     if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[1]:
@@ -78,32 +78,32 @@ def _result_shape(x, blocks, format, rows=None):
     return *x.shape[:-1], shape[0]
 
 
-def _dtype_of_x(x, blocks, format, rows=None):  # noqa: ARG001 - it has the arguments of its op
+def _dtype_of_x(x, blocks, format, first=0, last=None):  # noqa: ARG001 - it has the arguments of its op
     return x.dtype
 
 
-def _in_ops(x, blocks, format, rows):
+def _in_ops(x, blocks, format, first, last):
     # One vector has a kernel for few rows, and weights that are not quantised are asked for here for the sake of the order of sums,
     # which a row of any number has to itself.
-    if x.dtype == np.float32 and x.size and blocks.shape[0] and (x.ndim > 1 or rows is None):
+    if x.dtype == np.float32 and x.size and blocks.shape[0] and (x.ndim > 1 or not first and last is None):
         return NotImplemented
-    return matmul(x, transpose(dequantize(_of_rows(blocks, rows), format)))
+    return matmul(x, transpose(dequantize(_of_rows(blocks, first, last), format)))
 
 
 @contraction(expansion=_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x, samples=(
     call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((64,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 64), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 64), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
-    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", (1, 3))))
-def quantized_linear(x, blocks, /, format, rows=None):
+    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3)))
+def quantized_linear(x, blocks, /, format, first=0, last=None):
     r"""The rows of `x`, (..., inputs), times rows of quantised weights, `blocks` of shape (outputs, bytes): shape (..., outputs).
-    With `rows` only those from a first one up to a last one are used.
+    Rows of weights are used from `first` up to `last`, all of them unless said otherwise.
 
     Compiled code reads the blocks as they are, and makes numbers of them in registers. The results of a few rows do not depend, to
     the last bit, on which other rows there are; nor do those of many for weights of format "F32", float32 as they are.
 
     $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W$ with $W$ the numbers of the blocks, which have no gradient themselves.
     """
-    shape, wide, blocks = _result_shape(x, blocks, format, rows), _wide_rows(x), _of_rows(blocks, rows)
+    shape, wide, blocks = _result_shape(x, blocks, format, first, last), _wide_rows(x), _of_rows(blocks, first, last)
     z = np.empty((len(wide), shape[-1]), wide.dtype)
     for part in _parts(blocks, x.shape[-1]):
         z[:, part] = product(wide, unpacked(blocks[part], format).astype(wide.dtype, copy=False).T)
@@ -122,8 +122,8 @@ def _parts(blocks, inputs):
     return [slice(start, start + step) for start in range(0, blocks.shape[0], step)]
 
 
-def _shape_of_inputs(x, blocks, format, rows=None):
-    shape = _matrix_shape(blocks, format, rows)
+def _shape_of_inputs(x, blocks, format, first=0, last=None):
+    shape = _matrix_shape(blocks, format, first, last)
     if not is_float(x.dtype) or x.dtype.kind == "c":
         raise DTypeError(f"quantized_linear_input needs x of real floats, got {x.dtype}")
     if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[0]:
@@ -132,27 +132,27 @@ def _shape_of_inputs(x, blocks, format, rows=None):
     return *x.shape[:-1], shape[1]
 
 
-def _inputs_in_ops(x, blocks, format, rows):
+def _inputs_in_ops(x, blocks, format, first, last):
     if x.dtype == np.float32 and x.size and blocks.shape[1] and x.ndim > 1 and format != PLAIN:
         return NotImplemented
-    return matmul(x, dequantize(_of_rows(blocks, rows), format))
+    return matmul(x, dequantize(_of_rows(blocks, first, last), format))
 
 
 @contraction(is_public=False, expansion=_inputs_in_ops, result_shape=_shape_of_inputs, result_dtype=_dtype_of_x, samples=(
     call((2, 3), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((3,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 3), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 3), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
-    call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", (1, 3))))
-def quantized_linear_input(x, blocks, /, format, rows=None):
+    call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3)))
+def quantized_linear_input(x, blocks, /, format, first=0, last=None):
     r"""What `quantized_linear` hands back to its `x`: rows of `x`, (..., outputs), times the numbers of the blocks, (..., inputs).
 
     $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top$
     """
-    shape, wide, blocks = _shape_of_inputs(x, blocks, format, rows), _wide_rows(x), _of_rows(blocks, rows)
+    shape, wide, blocks = _shape_of_inputs(x, blocks, format, first, last), _wide_rows(x), _of_rows(blocks, first, last)
     z = np.zeros((len(wide), shape[-1]), wide.dtype)
     for part in _parts(blocks, shape[-1]):
         z += product(np.ascontiguousarray(wide[:, part]), unpacked(blocks[part], format).astype(wide.dtype, copy=False))
     return z.reshape(shape).astype(x.dtype, copy=False)
 
 
-quantized_linear.defvjp(lambda g, blocks, format, rows: quantized_linear_input(g, blocks, format, rows), None)
-quantized_linear_input.defvjp(lambda g, blocks, format, rows: quantized_linear(g, blocks, format, rows), None)
+quantized_linear.defvjp(lambda g, blocks, format, first, last: quantized_linear_input(g, blocks, format, first, last), None)
+quantized_linear_input.defvjp(lambda g, blocks, format, first, last: quantized_linear(g, blocks, format, first, last), None)
