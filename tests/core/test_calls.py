@@ -1,9 +1,11 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde.core.calls import direct
-from retrograde.core.value import Projection
+from retrograde.core.value import Projection, Value
 
 
 def leaf(*numbers):
@@ -124,3 +126,19 @@ def test_gradients_have_shape_and_dtype_of_their_tensor_beside_any_constant(oper
     x = leaf(1.0, 2.0, 3.0)
     operate(x, constant).sum().backward()
     assert x.grad.shape == (3,) and x.grad.dtype == rg.float32
+
+
+@pytest.mark.parametrize("function", [lambda x: x + Fraction(1, 2), lambda x: Fraction(1, 2) * x])
+@pytest.mark.parametrize("needs", [False, True])
+def test_what_numpy_makes_objects_of_is_no_operand(function, needs):
+    with pytest.raises(rg.errors.DTypeError, match="an array of numbers is needed, got one of objects"):
+        function(rg.tensor([1.0, 2.0], requires_grad=needs))
+
+
+def test_a_value_says_of_what_kind_ops_make_it_by_its_class_or_else_by_its_algebra():
+    class Other(Value):
+        algebra = rg.ops.get("add").algebra
+
+    assert rg.nn.Parameter(rg.zeros(2)).kind is rg.Tensor is Other(np.zeros(2)).kind
+    assert type(rg.add(Other(np.zeros(2)), Other(np.ones(2)))) is rg.Tensor
+    assert Value.kind is None

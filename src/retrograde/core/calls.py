@@ -6,7 +6,7 @@ they save is most of the cost of a small op. `with_parameters` has the same for 
 
 import operator
 
-from .dispatch import apply, fitted, redirected_or_raised, unboxed
+from .dispatch import apply, fitted, of_objects, redirected_or_raised, without_rule
 from .explain import NESTED
 from .mode import SILENT, current
 from .value import Record, Value, tick
@@ -29,8 +29,7 @@ def dispatcher(op):
 def unary(op):
     """Dispatch of an op of one operand and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    narrow, made = algebra.narrow, algebra.made
-    large, fewest, run = op.large, op.fewest, op.large or kernel
+    narrow, large, fewest, run = algebra.narrow, op.large, op.fewest, op.run
 
     def call(x, /):
         kind = algebra.kind
@@ -38,12 +37,12 @@ def unary(op):
             if x.__class__ is not kind:
                 if not isinstance(x, Value):
                     return run(x) if x.__class__ not in NESTED else apply(op, (x,))
-                kind = x.kind or kind
+                kind = x.kind
             mode = current()
             if mode is not None and mode is not SILENT:
                 return apply(op, (x,))
             array = x.raw
-            data = kernel(array) if large is None or array.size < fewest else large(array)
+            data = kernel(array) if array.size < fewest else large(array)
         except Exception as error:
             return redirected_or_raised(op, error, (x,))
         if data.__class__ is not native:
@@ -57,7 +56,7 @@ def unary(op):
             value.raw, value.record = data, None
             return value
         if packs is None:
-            return apply(op, (x,)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
+            return without_rule(op, (x,), data, kind)
         pack = packs[0]
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
         record = Record()
@@ -77,8 +76,7 @@ def unary(op):
 def binary(op):
     """Dispatch of an op of two operands and nothing else."""
     kernel, algebra, native = direct(op.kernel), op.algebra, op.algebra.native
-    narrow, boxed, made = algebra.narrow, algebra.boxed, algebra.made
-    large, fewest, run = op.large, op.fewest, op.large or kernel
+    large, fewest, run, settled = op.large, op.fewest, op.run, _settler(op)
     # Whether a plain operand leaves shape and dtype of the other as they are; None where that must be seen.
     leaves = _Kinds(algebra, {float: True, int: True, native: None}).__getitem__
 
@@ -90,13 +88,12 @@ def binary(op):
             # What both are: `a` and `b` without their graphs, `array` one that is no number.
             if x.__class__ is known or isinstance(x, Value):
                 a = array = x.raw
-                p = x.record
-                kind = known if x.__class__ is known else x.kind or known
+                p, kind = x.record, x.kind
                 if y.__class__ is known:
                     b, q = y.raw, y.record
                 elif isinstance(y, Value):
                     b, q = y.raw, y.record
-                    kind = kind if y.kind is known else y.kind or kind
+                    kind = kind if y.kind is known else y.kind
                 elif y.__class__ in NESTED:
                     return apply(op, (x, y))
                 else:
@@ -106,26 +103,22 @@ def binary(op):
             elif isinstance(y, Value):
                 a, is_alike = x, leaves(x.__class__)
                 b = array = y.raw
-                q, kind = y.record, y.kind or known
+                q, kind = y.record, y.kind
             else:
                 return run(x, y)
             mode = current()
-            if mode is not None and mode is not SILENT:
-                return apply(op, (x, y))
-            data = kernel(a, b) if large is None or array.size < fewest else large(a, b)
+            if mode is not None:
+                if mode is not SILENT:
+                    return apply(op, (x, y))
+                p = q = None
+            data = kernel(a, b) if array.size < fewest else large(a, b)
+            if data.__class__ is not native:
+                data = algebra.wrap(data)
+            if data.dtype is not array.dtype and settled is not None:
+                data = settled(data, a, b)
         except Exception as error:
             return redirected_or_raised(op, error, (x, y))
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        # Whether both cotangents will fit as they are, which shapes and dtypes say where neither operand is a number.
-        if data.dtype is not array.dtype and (array.dtype is narrow or getattr(b, "dtype", None) is narrow):
-            data = algebra.settled(data, (a, b))
-        if is_alike is None:
-            if a.dtype is b.dtype:
-                is_alike = a.shape == b.shape
-            elif data.dtype is boxed:
-                return unboxed(op, (x, y))
-        if p is None and q is None or mode is not None:
+        if p is q is None:
             value = _new(kind)
             value.raw, value.record = data, None
             return value
@@ -136,7 +129,7 @@ def binary(op):
         elif pairs is NOTHING:
             saved = _EMPTIES
         elif pairs is None:
-            return apply(op, (x, y)) if op.is_differentiable or algebra.is_differentiable(data) else made(data, None, kind)
+            return without_rule(op, (x, y), data, kind)
         else:
             saved = pairs(a, b, data, p, q)
         # As made(data, Record().filled(op, ...)), without the cost of the calls.
@@ -144,6 +137,9 @@ def binary(op):
         record.op = op
         record.parents = (p, q)
         record.saved = saved
+        # Whether both cotangents will fit as they are, which shapes and dtypes say where neither operand is a number.
+        if is_alike is None:
+            is_alike = a.dtype is b.dtype and a.shape == b.shape
         record.fits = None if is_alike else fitted(op, (a, b), (p, q), data)
         record.order = tick()
         record.hooks = None
@@ -153,6 +149,22 @@ def binary(op):
         return value
 
     return call
+
+
+def _settler(op):
+    """What brings data of another dtype than its operand's, made of `a` and `b`, to the dtype it must have; None if it has it."""
+    algebra = op.algebra
+    narrow, boxed = algebra.narrow, algebra.boxed
+    if op.family == "comparison":  # which makes booleans of all
+        return None
+
+    def settled(data, a, b):
+        if data.dtype is boxed:
+            raise of_objects()
+        is_narrow = getattr(a, "dtype", None) is narrow or getattr(b, "dtype", None) is narrow
+        return algebra.settled(data, (a, b)) if is_narrow else data
+
+    return settled
 
 
 class _Kinds(dict):

@@ -57,7 +57,7 @@ def kind_of(algebra, operands):
     found = usual = algebra.kind
     for x in operands:
         if x.__class__ is not usual and isinstance(x, Value) and x.kind is not usual and x.algebra is algebra:
-            found = x.kind or found
+            found = x.kind
     return found
 
 
@@ -97,7 +97,7 @@ def apply(op, args):
     if mode.repeats is not None:
         writes.check_unwritten(op, arrays, mode)
     try:
-        data = (op.large or op.kernel)(*arrays)
+        data = op.run(*arrays)
     except Exception as error:
         return redirected_or_raised(op, error, args)
     if is_plain and not (op.is_variadic and any([isinstance(a, Value) for a in operands])):
@@ -151,11 +151,25 @@ def _linked(op, args, operands, arrays, data, mode, has_lists):
     return value
 
 
+def without_rule(op, args, data, kind):
+    """What an op that has no rule for each operand makes of values with a history: `data`, which can have no gradient, as one of
+    `kind`; else what `apply` makes of it, or tells.
+    """
+    if op.is_differentiable or op.algebra.is_differentiable(data):
+        return apply(op, args)
+    return op.algebra.made(data, None, kind)
+
+
 def unboxed(op, args):
     """What `op` gives for args among which are arrays of objects; raises unless these are values."""
     if (found := op.algebra.redirected(op, args)) is not NotImplemented:
         return found
-    raise explained(op, DTypeError("an array of numbers is needed, got one of objects"), args)
+    raise explained(op, of_objects(), args)
+
+
+def of_objects():
+    """The error for data that are no numbers."""
+    return DTypeError("an array of numbers is needed, got one of objects")
 
 
 #: Kinds of arguments that hold no values.

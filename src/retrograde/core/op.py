@@ -1,5 +1,6 @@
 """Op, everything that the engine knows about one operation, and the decorator that registers it."""
 
+import sys
 from collections.abc import Callable
 from functools import cached_property, update_wrapper, wraps
 from typing import Any, ParamSpec, Protocol, cast
@@ -7,7 +8,7 @@ from typing import Any, ParamSpec, Protocol, cast
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..shapes import broadcast
 from . import registry
-from .calls import CROSSED, NOTHING, dispatcher
+from .calls import CROSSED, NOTHING, direct, dispatcher
 from .facts import Facts
 from .rule import RESULT, Rule, pair_packer
 from .value import Projection, Value
@@ -38,6 +39,7 @@ class Op(Facts):
     large             what is called in its place for operands of at least `fewest` elements, None if nothing is faster. `faster`
                       makes it, and what is called in the place of rules: it has `fewest`, and is called with a name, a function,
                       the same function of values, and the defaults of its parameters
+    run               `large` where there is one, else the kernel
     call              what users call: dispatches to the kernel and records
     arguments         the names of all arguments; `operands` are the positions of those that can have a derivative, which are those
                       by position alone and the `optional` ones, `parameters` those of the others
@@ -67,8 +69,9 @@ class Op(Facts):
         self._check_in_kernel()
         # Compiled code is known by names, which do not stand for what others have written.
         self.faster = None if self.is_foreign else faster
-        self.fewest = None if self.faster is None else self.faster.fewest
+        self.fewest = sys.maxsize if self.faster is None else self.faster.fewest
         self.large: Any = self._large(kernel)
+        self.run: Any = self.large or direct(self.kernel)
 
     def _check_facts(self):
         """Raise an ArgumentError if facts do not go together."""

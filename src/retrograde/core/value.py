@@ -137,6 +137,13 @@ class Projection(Record):
         return self.parents[0].name
 
 
+class _KindOfAlgebra:
+    """The class of what ops make of a value, where its own class says nothing of it: that of its algebra."""
+
+    def __get__(self, value, owner):
+        return None if owner.algebra is None else owner.algebra.kind
+
+
 class Value:
     """A node of the graph: data, the record of how it was made, and the gradient it has received.
 
@@ -146,8 +153,8 @@ class Value:
 
     __slots__ = ("__dict__", "__weakref__", "raw", "record")
     algebra: Any = None
-    #: The class of what ops make of it; None for that of its algebra.
-    kind: Any = None
+    #: The class of what ops make of it.
+    kind: Any = _KindOfAlgebra()
     _grad: Any = None
     #: The value whose memory this one shows, and the ops that lead from it to here; only of views.
     base: Any = None

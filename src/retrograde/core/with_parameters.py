@@ -8,6 +8,7 @@ from .dispatch import (
     gathered,
     kind_of,
     misspelt,
+    operands_of,
     plain,
     redirected_or_raised,
     remember_view,
@@ -43,75 +44,75 @@ class _Signature:
 
 def single(op):
     """Dispatch of an op of one operand and parameters, which may be arrays that it is broadcast with."""
-    kernel, algebra, native = op.large or op.kernel, op.algebra, op.algebra.native
-    narrow, broadcasts, signature = None if "dtype" in op.arguments else algebra.narrow, op.broadcasts, _Signature(op)
-    rests, is_plain = signature.rests, _plain_test(algebra)
+    kernel, algebra, native, signature = op.run, op.algebra, op.algebra.native, _Signature(op)
+    narrow, rests, are_plain = _narrow(op), signature.rests, _plain_test(algebra)
+    is_differentiable, makes_views = op.is_differentiable, op.makes_views
 
     def call(*args, **kwargs):
-        given = args  # what is by default is plain
-        rest = None if kwargs else rests.get(len(args))
+        given, rest = args, None if kwargs else rests.get(len(args))
         if rest is None:
             given = args = signature.bound(args, kwargs)
         elif rest:
             args += rest
+        # What is by default is plain.
+        is_plain = len(given) == 1 or _PLAIN.issuperset(map(type, given[1:]))
         x, packs, mode = args[0], op.packs, current()
         # Rules call ops on the arrays of a walk far more often than users do.
-        if x.__class__ is native and (mode is None or mode.tracer is None) and (
-                len(given) == 1 or _PLAIN.issuperset(map(type, given[1:]))
-                or all([a.__class__ is native or is_plain(a) for a in given[1:]])):
+        if x.__class__ is native and (mode is None or mode.tracer is None) and (is_plain or are_plain(given[1:])):
             try:
-                return kernel(*args)  # as in every rule of a walk that is not recorded
+                return kernel(*args)
             except Exception as error:
                 return redirected_or_raised(op, error, args)
-        kind = algebra.kind
-        if packs is None and op.is_differentiable or mode is not None and mode is not SILENT:
+        if not isinstance(x, Value) or packs is None and is_differentiable or mode is not None and mode is not SILENT:
             return apply(op, args)
-        if x.__class__ is not kind:
-            if not isinstance(x, Value):
-                return apply(op, args)
-            kind = x.kind or kind
         array = x.raw
-        if len(given) == 1 or _PLAIN.issuperset(map(type, given[1:])):
-            arrays = (array, *args[1:])
-        else:
-            if op.is_differentiable and mode is None:
-                check_parameters(op, args)
-            arrays = (array, *map(plain, args[1:]))
+        if not is_plain and mode is None and is_differentiable:
+            check_parameters(op, args)
+        arrays = (array, *args[1:]) if is_plain else (array, *map(plain, args[1:]))
         try:
             data = kernel(*arrays)
         except Exception as error:
             raise explained(op, error, args) from None
         if data.__class__ is not native:
             data = algebra.wrap(data)
-        if narrow is not None and array.dtype is narrow:
+        if array.dtype is narrow:
             data = algebra.settled(data, (array,))
-        parent, value = x.record if mode is None else None, _new(kind)
+        parent, value = x.record, _new(x.kind)
         value.raw, value.record = data, None
-        if packs is None:
-            if parent is not None and algebra.is_differentiable(data):
+        if parent is not None and mode is None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
+            if packs is None:
                 return apply(op, args)  # which tells that its gradient would be lost
-        elif parent is not None and ((keeps_dtype := data.dtype is array.dtype) or algebra.is_differentiable(data)):
-            record = value.record = Record()
-            record.op = op
-            record.parents = (parent,)
-            record.saved = (_EMPTY if packs[0] is None else packs[0](arrays, data),)
-            is_alike = keeps_dtype and (not broadcasts or data.shape == array.shape)
-            record.fits = None if is_alike else fitted(op, (array,), (parent,), data)
-            record.order = tick()
-            record.hooks = None
-        if op.makes_views and algebra.is_view(data, array):
+            value.record = _record_of_one(op, packs[0], parent, arrays, data, keeps_dtype)
+        if makes_views and algebra.is_view(data, array):
             remember_view(value, x, op, args)
         return value
 
     return call
 
 
+def _narrow(op):
+    """The dtype that results are brought back to, if there is one, and the op is not told a dtype."""
+    return None if "dtype" in op.arguments else op.algebra.narrow
+
+
+def _record_of_one(op, pack, parent, arrays, data, keeps_dtype):
+    """The record of an op of one operand, the first of `arrays`, whose rule reads what `pack` gathers."""
+    record = Record()
+    record.op = op
+    record.parents = (parent,)
+    record.saved = (_EMPTY if pack is None else pack(arrays, data),)
+    is_alike = keeps_dtype and (not op.broadcasts or data.shape == arrays[0].shape)
+    record.fits = None if is_alike else fitted(op, arrays[:1], (parent,), data)
+    record.order = tick()
+    record.hooks = None
+    return record
+
+
 def mixed(op):
     """Dispatch of an op of several operands, and parameters."""
     algebra, native, signature = op.algebra, op.algebra.native, _Signature(op)
-    kernel, narrow, boxed = op.large or op.kernel, algebra.narrow, algebra.boxed
-    keeps_dtype, parameters, is_multiple = "dtype" in op.arguments, op.parameters, op.is_multiple
-    places, rests, is_plain = op.operands, signature.rests, _plain_test(algebra)
+    kernel, parameters, rests, is_plain = op.run, op.parameters, signature.rests, _plain_test(algebra)
+    is_multiple = op.is_multiple
 
     def call(*args, **kwargs):
         rest = None if kwargs else rests.get(len(args))
@@ -142,49 +143,51 @@ def mixed(op):
         if mode is None:
             for i in parameters:
                 if records[i] is not None:
-                    return apply(op, args)
+                    return apply(op, args)  # which tells that a gradient would be lost
         try:
             data = kernel(*arrays)
         except Exception as error:
             return redirected_or_raised(op, error, args)
         if not has_values:
             return data
-        operands, parents = [arrays[i] for i in places], tuple([records[i] for i in places])
-        kind = kind or kind_of(algebra, [args[i] for i in places])
-        has_parents = mode is None and any(parents)
-        if is_multiple:
-            return several(op, arrays, parents if has_parents else None, data, kind)
-        if data.__class__ is not native:
-            data = algebra.wrap(data)
-        if data.dtype is boxed:
-            return unboxed(op, args)
-        # Nothing has been widened if the result is of the type of the first operand.
-        if narrow is not None and not keeps_dtype and data.dtype is not getattr(operands[0], "dtype", None):
-            data = algebra.settled(data, operands)
-        record = None
-        if has_parents and algebra.is_differentiable(data):
-            record = Record()
-            record.op = op
-            record.parents = parents
-            joint = op.joint
-            record.saved = gathered(op, arrays, parents, data) if joint is None else joint.pack(arrays, data)
-            record.fits = fitted(op, operands, parents, data)
-            record.hooks = None
-            record.order = tick()
-        value = _new(kind)
-        value.raw, value.record = data, record
-        if op.makes_views and algebra.is_view(data, operands[0]):
-            remember_view(value, args[places[0]], op, args)
-        return value
+        parents, kind = tuple(operands_of(op, records)), kind or kind_of(algebra, operands_of(op, args))
+        parents = parents if mode is None and any(parents) else None
+        return several(op, arrays, parents, data, kind) if is_multiple else _made(op, args, arrays, parents, data, kind)
 
     return call
+
+
+def _made(op, args, arrays, parents, data, kind):
+    """What the kernel made of `arrays` as a value of `kind`, with a record where one of the `parents` is one."""
+    algebra, operands = op.algebra, operands_of(op, arrays)
+    if data.__class__ is not algebra.native:
+        data = algebra.wrap(data)
+    if data.dtype is algebra.boxed:
+        return unboxed(op, args)
+    # Nothing has been widened if the result is of the type of the first operand.
+    if data.dtype is not getattr(operands[0], "dtype", None) and algebra.narrow is not None and "dtype" not in op.arguments:
+        data = algebra.settled(data, operands)
+    value = _new(kind)
+    value.raw, value.record = data, None
+    if parents is not None and algebra.is_differentiable(data):
+        record = value.record = Record()
+        record.op = op
+        record.parents = parents
+        joint = op.joint
+        record.saved = gathered(op, arrays, parents, data) if joint is None else joint.pack(arrays, data)
+        record.fits = fitted(op, operands, parents, data)
+        record.hooks = None
+        record.order = tick()
+    if op.makes_views and algebra.is_view(data, operands[0]):
+        remember_view(value, args[op.operands[0]], op, args)
+    return value
 
 
 def joined(op):
     """Dispatch of an op of a sequence of operands, and parameters."""
     algebra, native, signature = op.algebra, op.algebra.native, _Signature(op)
-    kernel, boxed, rests = op.large or op.kernel, algebra.boxed, signature.rests
-    narrow, is_simple = None if "dtype" in op.arguments else algebra.narrow, not (op.is_multiple or op.makes_views)
+    kernel, boxed, rests = op.run, algebra.boxed, signature.rests
+    narrow, is_simple = _narrow(op), not (op.is_multiple or op.makes_views)
 
     def call(*args, **kwargs):
         rest = None if kwargs else rests.get(len(args))

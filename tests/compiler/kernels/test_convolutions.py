@@ -273,3 +273,15 @@ def test_images_whose_neighbours_lie_apart_are_brought_together_once_for_all_tha
     step = rg.jit(both)
     check(step(channels_last, weight, g), both(*[a.astype(np.float64) for a in (channels_last, weight, g)]), np.float32)
     assert [kernel.kind for kernel in step.explain().kernels].count("loop") == 1
+
+
+def test_the_work_of_a_convolution_is_counted_once_and_what_packs_or_sums_up_for_it_has_none_of_its_own():
+    x, weight, *_ = arrays(((2, 6, 16, 16), (8, 3, 3), 1, 1, 1, 1), np.float32)
+    step = rg.jit(lambda x, w: rg.conv2d(x, w, None, 1, 1))
+    slope = rg.jit(lambda x, g: conv2d_weight(x, g, weight.shape, 1, 1, 1, 1))
+    for function, args, kinds in ((step, (x, weight), ["pack", "convolution"]),
+                                  (slope, (x, np.asarray(step(x, weight))), ["convolution", "finish"])):
+        function(*args)
+        kernels = function.explain().kernels
+        assert [kernel.kind for kernel in kernels] == kinds
+        assert sum(kernel.flops for kernel in kernels) == 2 * 2 * 8 * 6 * 9 * 16 * 16

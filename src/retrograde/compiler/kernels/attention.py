@@ -153,8 +153,8 @@ def _backward(step, node, read, wanted, assembler):
         return [first]
     total = assembler.unit(("total", *key), lambda module, name: code.write_total(module, name, plan), is_final=True)
     parts = min(assembler.threads, queries) if plan.shares * queries * plan.line > cost.SHARED_NUMBERS else 1
-    words = 0, 0, queries, parts
-    return [first, assembler.launch(step, total, total.name, (slopes, results[0]), words, parts, assembler.lasts(step))]
+    words, lasts = (0, 0, queries, parts), assembler.lasts(step)
+    return [first, assembler.launch(step, total, total.name, (slopes, results[0]), words, parts, lasts, role="finish")]
 
 
 def _chunks(tasks, flops, assembler):

@@ -100,7 +100,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
     scratch = Scratch(plan.room * item * chunks)
     parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
     bias = bias or source
-    first = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False)
+    first = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False, role="pack")
     words = source[1], 0, bias[1], 0, 0, tasks, chunks
     buffers = source[0], packed, bias[0], assembler.storage(node), scratch
     seconds, lasts = flops * cost.PRODUCT_SECONDS, assembler.lasts(step)
@@ -129,7 +129,7 @@ def _weight(step, assembler):
     first = assembler.launch(step, sums, sums.name, buffers, words, parts, False, seconds)
     chunks = min(assembler.threads, cost.WEIGHT_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
     buffers, words = (partial, assembler.storage(node)), (0, 0, parts, chunks)
-    return [first, assembler.launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step))]
+    return [first, assembler.launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step), role="finish")]
 
 
 _LAUNCHES = {"conv2d": _forward, "conv2d_input": _backward, "conv2d_weight": _weight}
