@@ -9,6 +9,7 @@ import os
 import time
 from functools import partial
 from importlib.util import find_spec
+from typing import Any
 
 os.environ.setdefault("RETROGRADE_NUM_THREADS", "1")
 
@@ -58,8 +59,8 @@ def epoch(name, optimizer, rows):
     made = lib.library.tensor
     batches = [(made(rng.integers(0, rows, (BATCH, 2))), made((rng.random((BATCH, 1)) < 0.5).astype(np.float32)))
                for _ in range(BATCHES)]
-    step = partial(stepped, lib, *_parts(lib, optimizer, rows))
-    step = rg.jit(step) if name == "retrograde" else step
+    eager: Any = partial(stepped, lib, *_parts(lib, optimizer, rows))
+    step: Any = rg.jit(eager) if name == "retrograde" else eager
 
     def run():
         for batch in batches:

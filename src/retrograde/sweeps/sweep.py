@@ -46,11 +46,12 @@ class Sweep(list[Trial]):
     @property
     def best(self):
         """The best trial; an ArgumentError if none has a value."""
-        done = [trial for trial in self if trial.value is not None and not math.isnan(trial.value)]
+        done = {trial.number: trial.value for trial in self if trial.value is not None and not math.isnan(trial.value)}
         if not done:
             why = next((trial.error for trial in self if trial.error is not None), "there are none")
             raise ArgumentError(f"no trial has a value; the first error was: {why}")
-        return (min if self.mode == "min" else max)(done, key=lambda trial: trial.value)
+        number = (min if self.mode == "min" else max)(done, key=done.__getitem__)
+        return next(trial for trial in self if trial.number == number)
 
     @property
     def failures(self):
