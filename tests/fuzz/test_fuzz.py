@@ -41,7 +41,7 @@ def test_random_programs_are_the_same_in_every_form(kind, seeds):
 @pytest.mark.skipif(sys.platform != "linux" or os.environ.get("RETROGRADE_COMPILER") == "reference", reason="programs are exported for Linux")
 @pytest.mark.parametrize("form", ["export", "export of grad"])
 def test_random_programs_are_the_same_to_the_bit_in_a_file(form):
-    found = [(seed, outcome) for seed in range(8) for _, outcome in checked("programs", seed, form)]
+    found = [(seed, outcome) for seed in range(16) for _, outcome in checked("programs", seed, form)]
     assert not [(seed, outcome) for seed, outcome in found if outcome.is_defect]
     assert sum(outcome.kind == "agrees" for _, outcome in found) >= 4
 

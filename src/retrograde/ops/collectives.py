@@ -178,6 +178,7 @@ def begin_means(xs, /, group, order="ranks", name="all_reduce"):
 def finish_means(xs, /, group, order="ranks", name="all_reduce"):
     """The means that were begun: `xs` are the number that `begin_means` gave, and its arrays, which thus are kept until then."""
     number, *arrays = [np.asarray(x) for x in xs]
+    _dtype_of_all(arrays)
     return tuple(group.finish_means(int(number) if number.dtype.kind == "i" else 0, arrays, order, name))
 
 

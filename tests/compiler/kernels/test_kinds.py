@@ -22,7 +22,8 @@ from retrograde.compiler.kernels.kind import Kind
 def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_first():
     several = {op: [kind.__class__.__name__ for kind in found] for op, found in kinds._BY_OP.items() if len(found) > 1}
     assert several == {
-        "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "pick": ["Attention", "Pooling", "Repeated"]}
+        "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "pick": ["Attention", "Pooling", "Repeated"],
+        "quantized_linear": ["QuantizedProduct", "QuantizedMatmul"]}
 
 
 @pytest.mark.parametrize("kind", kinds.KINDS, ids=lambda kind: kind.__class__.__name__)

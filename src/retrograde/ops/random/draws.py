@@ -212,7 +212,7 @@ def drawing_from(generator):
 
     What was compiled before keeps the generator that it had.
 
-    >>> from retrograde.ops.random import drawing_from
+    >>> from retrograde.ops.random.draws import drawing_from
     >>> with drawing_from(rg.random.Generator(3)):
     ...     first = rg.rand(2).tolist()
     >>> first == rg.rand(2, generator=rg.random.Generator(3)).tolist()
