@@ -1,5 +1,6 @@
 """Workers: what is told when one dies or raises, who ends when, and what is shared."""
 
+import copyreg
 import gc
 import os
 import re
@@ -14,7 +15,7 @@ import pytest
 
 import retrograde as rg
 from benchmarks import loader as loader_benchmark
-from data_sets import Faulty, Numbered, killed, left, missing, noisy, owner, refuse, slow, stubborn
+from data_sets import Faulty, Numbered, Stubborn, killed, left, missing, noisy, owner, refuse, slow, stubborn
 from retrograde.data import Loader, source
 from retrograde.data.workers import Processes
 from retrograde.data.workers.sending import chosen, packed, unpacked
@@ -77,7 +78,9 @@ def test_an_error_comes_with_the_workers_own_traceback_and_the_row():
     assert next(batches)[0].numpy()[:, 0, 0].tolist() == [6, 7]
 
 
-def test_an_error_that_cannot_be_sent_is_told_by_its_traceback():
+def test_an_error_that_cannot_be_sent_is_told_by_its_traceback(monkeypatch):
+    # Where Dask was loaded before, errors have another pickle, from which this one can be made.
+    monkeypatch.delitem(copyreg.dispatch_table, Stubborn, raising=False)
     with pytest.raises(WorkerError, match=r"(?s)an error that cannot be sent:\nTraceback.*Stubborn: one and two"):
         list(Loader(Faulty(stubborn), 2, **FORK))
 

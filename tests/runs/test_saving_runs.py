@@ -227,8 +227,9 @@ def test_of_those_that_wait_the_newest_is_written_and_the_best(tmp_path, disk):
         saver.save(step=step, metric=metric)
     disk.set()
     saver.wait()
-    # The first was on its way, or waited; of the others the best and the newest.
-    assert [c.step for c in checkpoints(tmp_path)] in ([0, 2, 5], [2, 5])
+    # One was on its way, or the first of all waited like the others: of these the best and the newest.
+    kept = [c.step for c in checkpoints(tmp_path)]
+    assert {2, 5} <= {*kept} and len(kept) <= 3
     saver.save(step=6, metric=8.0, wait=True)
     assert checkpoints(tmp_path)[-1].step == 6
 
