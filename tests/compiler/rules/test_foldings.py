@@ -86,3 +86,30 @@ def test_sums_and_products_of_selected_elements_are_kernels():
         got, kinds = _compiled(lambda x, name=name: getattr(rg, name)(x, axis=0, where=mask), x)
         np.testing.assert_allclose(got, getattr(np, name)(x, axis=0, where=mask))
         assert "library" not in kinds
+
+
+def _slope_of_choice(index):
+    """What a choice from eight numbers hands back, if it is asked for with `x`."""
+    return lambda x: rg.vjp(lambda y: y[index], np.ones(8))[1](x)
+
+
+SUMS_OF_NEGATIVE_ZEROS = {
+    "sum of one": lambda x: rg.sum(x[:1]),
+    "sums of single elements": lambda x: rg.sum(x.reshape(4, 1), axis=1),
+    "mean of one": lambda x: rg.mean(x[:1]),
+    "product over one term": lambda x: x.reshape(4, 1) @ np.ones((1, 3)),
+    "sum of four": lambda x: rg.sum(x),
+    "convolution of one by one": lambda x: rg.nn.functional.conv2d(x.reshape(1, 1, 2, 2), np.ones((1, 1, 1, 1))),
+    "mean of windows": lambda x: rg.nn.functional.avg_pool2d(x.reshape(1, 1, 2, 2), 2),
+    "windows handed back": lambda x: rg.vjp(lambda y: rg.nn.functional.max_pool2d(y, 2), np.ones((1, 1, 4, 4)))[1](x.reshape(1, 1, 2, 2)),
+    "added at known positions": _slope_of_choice(np.array([1, 3, 2, 0])),
+    "added at positions": lambda x: rg.vjp(lambda y: y[rg.argsort(-y)[:4]], np.arange(8.0))[1](x),
+    "one of each row": lambda x: rg.vjp(lambda y: y[np.arange(4), rg.argmax(y, axis=1)], np.arange(12.0).reshape(4, 3))[1](x),
+}
+
+
+@pytest.mark.parametrize("name", SUMS_OF_NEGATIVE_ZEROS)
+def test_sums_of_negative_zeros_alone_are_positive_zeros_as_in_numpy(name):
+    function, x = SUMS_OF_NEGATIVE_ZEROS[name], np.full(4, -0.0)
+    for found in (function(rg.tensor(x)), rg.jit(function)(x)):
+        assert not any([np.signbit(z).any() for z in rg.tree.leaves(found)])

@@ -67,7 +67,8 @@ def added_at_known_positions(call):
     if most > cost.CHOICES or most * size > _MOST_CHOSEN * len(positions):
         return None
     lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
-    return call.as_is(_chosen(x if x.shape == lines else called("reshape", x, lines), size, axis, positions))
+    x = _added_to_zero(x if x.shape == lines else called("reshape", x, lines))
+    return call.as_is(_chosen(x, size, axis, positions))
 
 
 def added_along_one_axis(call):
@@ -88,7 +89,7 @@ def added_to_each_row(call):
         return None
     positions = column(from_front(index.parts[1], shape[1]))
     is_there = called("equal", positions, np.arange(shape[1], dtype=positions.dtype))
-    return call.by("where", is_there, column(x), np.zeros((), call.dtype))
+    return call.by("where", is_there, column(_added_to_zero(x)), np.zeros((), call.dtype))
 
 
 def added_along_the_first_axes(call):
@@ -107,7 +108,7 @@ def few_added_along_lines(call):
     if _count_of_each_line(call) not in range(1, cost.CHOICES + 1):
         return None
     (x, _, positions, axis), shape, found = call.args, call.shape, None
-    axis %= len(shape)
+    axis, x = axis % len(shape), _added_to_zero(x)
     elements = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     positions = from_front(positions, shape[axis])
     for k in range(x.shape[axis]):
@@ -167,6 +168,14 @@ def _chosen(x, size, axis, positions):
             part = called("where", is_met, part, np.zeros((), x.dtype))
         found = part if found is None else called("add", found, part)
     return found
+
+
+def _added_to_zero(x):
+    """`x` with +0 for -0, as it is once it was added to zeros."""
+    if x.dtype.kind in "iub":
+        return x
+    zero = np.zeros((), x.dtype)
+    return x + zero if isinstance(x, np.ndarray) else called("add", x, zero)
 
 
 def _permuted(x, order):

@@ -38,12 +38,16 @@ def fold_in_the_dtype_of_the_result(call):
 
 
 def fold_of_single_elements(call):
-    """A new shape, where the axes that are folded have one element."""
+    """A new shape, where the axes that are folded have one element; a sum starts from +0, so -0 becomes +0."""
     x = call.args[0]
     if not _is_known(call) or _named(call).get("where") is not None or x.dtype != call.dtype or not x.size:
         return None
     # As many results as elements: each is folded alone. An empty axis would give what the fold starts from.
-    return call.by("reshape", x, call.shape) if x.size == _size(call.shape) else None
+    if x.size != _size(call.shape):
+        return None
+    if call.op.name == "sum" and call.dtype.kind == "f":
+        return call.by("add", called("reshape", x, call.shape), np.zeros((), call.dtype))
+    return call.by("reshape", x, call.shape)
 
 
 def running_in_the_dtype_of_the_result(call):

@@ -16,11 +16,13 @@ _FEW_ROWS, _MANY_COLUMNS = 64, 64
 
 
 def outer_product(call):
-    """An elementwise product, where the axis that is summed has one number."""
+    """An elementwise product, where the axis that is summed has one number; the sum starts from +0, so -0 becomes +0."""
     x, y = call.args
     # Products of integers are checked for what wraps, which the elementwise op is not.
     is_outer = x.shape[-1] == 1 and x.ndim > 1 < y.ndim and call.dtype.kind not in "iu"
-    return call.by("multiply", x, y) if is_outer else None
+    if not is_outer or call.dtype.kind == "b":
+        return call.by("multiply", x, y) if is_outer else None
+    return call.by("add", called("multiply", x, y), np.zeros((), call.dtype))
 
 
 def product_with_equal_numbers(call):

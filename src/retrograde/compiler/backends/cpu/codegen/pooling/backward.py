@@ -58,6 +58,8 @@ def _pairs(b, pool, rows, columns, row, there, image):
     kind = pool.item if width == 1 else ir.VectorType(pool.item, width)
     for start in pieces(b, columns.count, width):
         value = emit.load(b, at(b, there[0], pool.item, start, columns.first), kind)
+        # What is added to zeros is never -0.
+        value = b.fadd(value, emit.zeros(kind))
         place = None
         if pool.is_mean:
             value = b.fdiv(value, filled(kind, pool.count(rows, columns)))

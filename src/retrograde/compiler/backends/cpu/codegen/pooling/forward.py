@@ -83,8 +83,9 @@ def _row_of(b, pool, columns, line, start, width):
 
 def _mean(b, pool, rows, columns, numbers, width):
     kind = pool.item if width == 1 else ir.VectorType(pool.item, width)
-    total = numbers[0][1] if numbers else emit.zeros(kind)
-    for _, value in numbers[1:]:
+    # From +0, as NumPy's sums begin: windows of nothing but -0 have the mean +0.
+    total = emit.zeros(kind)
+    for _, value in numbers:
         total = b.fadd(total, value)
     return b.fdiv(total, filled(kind, pool.count(rows, columns)))
 
