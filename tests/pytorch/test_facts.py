@@ -11,6 +11,7 @@ import pytest
 import retrograde as rg
 from retrograde import torch
 from retrograde.errors import ArgumentError, DeviceError, DTypeError, GraphError, InplaceError
+from retrograde.torch.absent import absent_from
 
 nn, F = torch.nn, torch.nn.functional
 
@@ -272,3 +273,13 @@ serialization sparse special utils.checkpoint utils.data"""
 def test_modules_are_attributes_of_those_that_they_are_in():
     program = f"import retrograde.torch as torch; from operator import attrgetter; attrgetter(*{MODULES.split()})(torch)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_names_like_an_absent_one_are_looked_for_only_when_the_error_is_read():
+    looked = []
+    missing = absent_from("torch.special", lambda: looked.append(1) or ["erfinv"])
+    with pytest.raises(AttributeError) as caught:
+        missing("erfinw")
+    assert not looked and caught.value.name == "erfinw"
+    assert str(caught.value) == "torch.special.erfinw is not among what retrograde.torch has; did you mean torch.special.erfinv?"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)

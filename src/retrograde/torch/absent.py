@@ -25,9 +25,27 @@ def absent_from(module, names):
     def missing(name):
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-        hint = HINTS.get(module, {}).get(name)
-        close = get_close_matches(name, names(), 1, 0.8)
-        advice = f"; use {hint}" if hint else f"; did you mean {module}.{close[0]}?" if close else ""
-        raise AttributeError(f"{module}.{name} is not among what retrograde.torch has{advice}", name=name)
+        raise AbsentNameError(module, name, names)
 
     return missing
+
+
+class AbsentNameError(AttributeError):
+    """A name that `module` has not; `names()` are those that it has.
+
+    Its message is made when it is read: `hasattr` and `getattr` with a default raise it to no one, and to look for names like it
+    takes a millisecond.
+    """
+
+    def __init__(self, module, name, names):
+        super().__init__(name=name)
+        self._module, self._name, self._names = module, name, names
+
+    def __str__(self):
+        hint = HINTS.get(self._module, {}).get(self._name)
+        close = get_close_matches(self._name, self._names(), 1, 0.8)
+        advice = f"; use {hint}" if hint else f"; did you mean {self._module}.{close[0]}?" if close else ""
+        return f"{self._module}.{self._name} is not among what retrograde.torch has{advice}"
+
+    def __reduce__(self):
+        return AttributeError, (str(self),)
