@@ -26,7 +26,7 @@ DTYPES = {
     "F.max_pool3d(x.bfloat16()[None], 1)": "float32", "F.adaptive_avg_pool3d(x.bfloat16()[None], 1)": "float32", "F.pad(h, (1, 1), mode='reflect')": "float32",
     "F.pad(h, (1, 1))": "bfloat16", "F.pad(h, (1, 1), mode='circular')": "bfloat16", "F.conv_transpose2d(x, x[:1], m[0, :1])": "bfloat16",
     "F.prelu(x, m[0, :1])": "bfloat16", "m.mv(m[0])": "float32", "torch.addmv(m[0], m, m[0])": "float32", "torch.linalg.vecdot(m, m)": "bfloat16",
-    "torch.einsum('i,j->ij', m[0], m[0])": "float32", "torch.dot(m[0], m[0])": "float32", "torch.linalg.lstsq(m, m).solution": "float32",
+    "torch.einsum('i,j->ij', m[0], m[0])": "float32", "torch.einsum('ij->i', m)": "float32", "torch.dot(m[0], m[0])": "float32", "torch.linalg.lstsq(m, m).solution": "float32",
     "F.rrelu(h, training=True)": "bfloat16", "torch.normal(h, 1.0)": "bfloat16",
     "h + m": "float32", "torch.cat([h, m])": "float32", "h.sum()": "bfloat16",
 }

@@ -44,7 +44,7 @@ class _Settling:
 
     def __call__(self, op, args):
         wanted = self.dtype if op.name in LOW else float32 if op.name in WHOLE else None
-        if wanted is None or op.name == "contract" and _sums_nothing(args[1]):
+        if wanted is None or op.name == "contract" and not _sums_products(*args):
             return args
         if op.is_variadic:
             return (tuple([cast(x, wanted) for x in args[0]]), *args[1:])
@@ -63,10 +63,10 @@ class _Settling:
 _settling = lru_cache(_Settling)
 
 
-def _sums_nothing(subscripts):
-    """Whether a contraction is a product of elements alone."""
+def _sums_products(operands, subscripts):
+    """Whether a contraction sums products: not elements of one array, and not a product of elements alone."""
     inputs, _, output = subscripts.partition("->")
-    return "->" in subscripts and set(inputs) - set(", ") <= set(output)
+    return len(operands) > 1 and ("->" not in subscripts or not set(inputs) - set(", ") <= set(output))
 
 
 def cast(x, wanted):
