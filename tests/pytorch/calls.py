@@ -52,10 +52,11 @@ CALLS = [
     "x.index_add(0, n[:, 0], y, alpha=2)", "x.index_copy(0, torch.tensor([2, 0, 1]), y)", "x.index_fill(0, n[0], -1.0)", "x.masked_fill(b, 0.0)",
     "x.masked_fill(b, float('-inf'))", "x.masked_select(b)", "x.masked_scatter(b, y)", "x.take(n)", "x.take_along_dim(n, 1)", "torch.where(b, x, y)",
     "torch.where(b, x, 0.0)", "torch.where(b, 1.0, 0.0)", "torch.where(b)", "x.where(b, y)", "b.nonzero()", "torch.nonzero(b, as_tuple=True)", "b.argwhere()",
-    "torch.isin(k, torch.tensor([1, 2]))", "x.index_put((n[:, 0], n[:, 1]), w)", "x.index_put((n[:, 0],), y, accumulate=True)", "x.select_scatter(w, 1, 0)",
+    "torch.isin(k, torch.tensor([1, 2]))", "x.index_put((n[:, 0], n[:, 1]), w)", "x.index_put((n[:, 0],), y, accumulate=True)", "x.index_put((b,), torch.tensor(2.0), accumulate=True)", "v.masked_scatter(b, y)",
+    "torch.tensor(3.0).unfold(0, 1, 1)", "torch.tensordot(x[:, :1], y, dims=([1], [1]))", "x.select_scatter(w, 1, 0)",
     # Products.
     "x @ y.t()", "x.matmul(v)", "x.mm(y.t())", "torch.mm(x, y.T)", "c.bmm(c.transpose(1, 2))", "x.mv(v)", "v.dot(v)", "torch.inner(x, y)", "v.outer(w)",
-    "torch.ger(v, w)", "torch.kron(a, a)", "torch.tensordot(x, y, dims=([1], [1]))", "torch.einsum('ij,kj->ik', x, y)", "torch.einsum('bij->bji', c)",
+    "torch.ger(v, w)", "torch.kron(a, a)", "torch.tensordot(x, y, dims=([1], [1]))", "torch.einsum('ij,kj->ik', x, y)", "torch.einsum('bij->bji', c)", "torch.einsum('...ij,...j->i', c, y[:2])",
     "torch.addmm(a, x, y.t())", "torch.addmm(a, x, y.t(), beta=0.5, alpha=2)", "torch.baddbmm(c @ c.mT, c, c.mT)", "torch.addmv(w, x, v)", "torch.addr(x, w, v)",
     "torch.cdist(x, y)", "torch.cross(a, a.t(), dim=1)", "x.lerp(y, 0.3)", "x.addcmul(x, y, value=0.5)", "x.addcdiv(x, p, value=2)", "torch.det(a)", "torch.logdet(s)",
     "torch.inverse(s)", "torch.linalg.inv(s)", "torch.linalg.solve(s, w)", "torch.linalg.solve(s, x)", "torch.linalg.cholesky(s)", "torch.linalg.norm(x)",

@@ -177,8 +177,17 @@ def outer_of_vectors(x, y):
 
 
 def tensordot(x, y, dims):
-    """The sums of products over `dims` last axes of `x` and first of `y`, or over pairs of axes."""
-    return tensors.tensordot(x, y, dims if isinstance(dims, int) else tuple(map(tuple, dims)))
+    """The sums of products over `dims` last axes of `x` and first of `y`, or over pairs of axes.
+
+    Of two axes that are paired one may have a single element, which meets all of the other.
+    """
+    if isinstance(dims, int):
+        return tensors.tensordot(x, y, dims)
+    of_x, of_y = pairs = tuple(map(tuple, dims))
+    for i, j in zip(of_x, of_y, strict=False):
+        if x.shape[i] != y.shape[j] and 1 in (x.shape[i], y.shape[j]):
+            x, y = (a if a.shape[axis] == 1 else a.sum(axis, keepdim=True) for a, axis in ((x, i), (y, j)))
+    return tensors.tensordot(x, y, pairs)
 
 
 def crossed(x, y, dim):

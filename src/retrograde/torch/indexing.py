@@ -54,9 +54,10 @@ def masked_fill(input, mask, value):
 
 def masked_scatter(input, mask, source):
     """The elements of `source`, in turn, where `mask` is true."""
-    mask = movements.broadcast_to(mask, tuple(input.shape))
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    mask = movements.broadcast_to(mask, shape)
     count = int(mask.sum())
-    return selections.set_at(operand(input), movements.reshape(source, -1)[:count], mask)
+    return selections.set_at(movements.broadcast_to(operand(input), shape), movements.reshape(source, -1)[:count], mask)
 
 
 @scalars
@@ -114,6 +115,8 @@ def index_put(input, indices, values, accumulate=False):
     input, index = operand(input), tuple(indices)
     if not accumulate:
         return selections.set_at(input, _like(values, input), index)
+    # A mask stands for the positions where it holds, one array for each of its axes.
+    index = tuple([part for i in index for part in (i.nonzero(as_tuple=True) if i.dtype == np.bool_ else (i,))])
     values = movements.broadcast_to(_like(values, input),
                                     np.broadcast_shapes(*[i.shape for i in index]) + tuple(input.shape[len(index):]))
     return input + selections.scatter_add(values, tuple(input.shape), index)

@@ -75,8 +75,11 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 
 
 def einsum(equation, *operands):
-    """The sum of products over named axes."""
-    return contractions.einsum(equation, *[operand(x) for x in unpacked(operands)])
+    """The sum of products over named axes; also over those of an ellipsis that the result does not name."""
+    inputs, arrow, output = equation.partition("->")
+    is_summed = arrow and "..." in inputs and "..." not in output
+    found = contractions.einsum(f"{inputs}->...{output}" if is_summed else equation, *[operand(x) for x in unpacked(operands)])
+    return found.sum(tuple(range(found.ndim - len(output.replace(" ", ""))))) if is_summed else found
 
 
 def meshgrid(*tensors, indexing="ij"):

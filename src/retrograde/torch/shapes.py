@@ -266,8 +266,9 @@ def movedim(input, source, destination):
 
 
 def unfold(input, dimension, size, step):
-    """Windows of `size` elements along an axis, `step` apart, as a last axis."""
-    return patches.unfold(operand(input), dimension, size, step)
+    """Windows of `size` elements along an axis, `step` apart, as a last axis; a single number is one window."""
+    input = operand(input)
+    return patches.unfold(input, dimension, size, step) if input.ndim else unfold(input.reshape(1), dimension, size, step)[0]
 
 
 def diag_embed(input, offset=0, dim1=-2, dim2=-1):

@@ -104,3 +104,12 @@ def test_the_first_of_equal_positions_is_found(dtype, count, high):
     np.testing.assert_array_equal(step(rg.tensor(x)).numpy(), wanted)
     np.testing.assert_array_equal(rg.ops.finding.first_places(rg.tensor(x)).numpy(), wanted)
     assert kinds_of(step) == ["first places"]
+
+
+def test_lines_are_written_over_one_of_several_results():
+    def function(x, i):
+        q = rg.linalg.qr(x)[0]
+        return rg.ops.get("set_at").call(q, q[i] * 2, i)
+
+    x, i = np.arange(1.0, 13.0).reshape(4, 3), np.array([2, 0])
+    np.testing.assert_allclose(rg.jit(function)(rg.tensor(x), rg.tensor(i)).numpy(), function(rg.tensor(x), rg.tensor(i)).numpy(), rtol=1e-12)

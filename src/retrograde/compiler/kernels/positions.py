@@ -23,7 +23,7 @@ class Written(Kernel):
         if positions is None or not node.size or not all([isinstance(a, Symbol) and a.dtype == node.dtype for a in (x, y)]):
             return False
         # As many lines as positions, so that nothing is broadcast.
-        return x.ndim > 0 and y.size > 0 and is_in_memory(x) and y.shape == (*positions.shape, *x.shape[1:])
+        return x.ndim > 0 and y.size > 0 and is_in_memory(node) and y.shape == (*positions.shape, *x.shape[1:])
 
     def updated(self, node):
         x, y, index = node.args
