@@ -42,7 +42,7 @@ def test_random_points_depend_on_seed_and_number_alone_and_spread_as_asked():
 
 @pytest.mark.parametrize("backend", ["joblib", "dask"])
 def test_processes_give_what_one_gives(backend):
-    pytest.importorskip({"dask": "distributed"}.get(backend, backend))
+    pytest.importorskip({"dask": "distributed.client"}.get(backend, backend))
     found = quiet(product, GRID, backend, workers=2)
     assert [(t.number, t.point, t.value) for t in found] == [(t.number, t.point, t.value) for t in quiet(product, GRID)]
 

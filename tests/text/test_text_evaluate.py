@@ -1,5 +1,6 @@
 """Evaluators: scores, explanations, and what comes back; judges; schemas."""
 
+import os
 import re
 
 import pytest
@@ -163,3 +164,29 @@ def test_a_judge_that_fails_says_nothing_about_the_prediction():
     found = text.judge(model, x, "clear")
     found.backward()
     assert x.grad[0].data == ["", "no"] and "cut" in found.explanation.data[0]
+
+
+def _longer(answer, target):
+    """How a sample is scored, and by which process."""
+    if answer == "?":
+        raise ValueError("no answer is a question mark")
+    return len(answer) / len(target), f"process {os.getpid()}"
+
+
+@pytest.mark.parametrize("backend", ["joblib", pytest.param("dask", marks=pytest.mark.long)])
+def test_processes_share_samples_and_give_what_one_gives(backend):
+    pytest.importorskip({"dask": "distributed.client"}.get(backend, backend))
+    x, targets = answers(["a", "ab", None, "abcd"]), ["aa", "ab", "b", "ab"]
+    found = text.evaluate(x, targets, _longer, backend=backend, workers=2)
+    assert found.scores == text.evaluate(x, targets, _longer).scores == [0.5, 1.0, 0.0, 2.0]
+    found.backward()
+    ((first, *others),) = [given.data for given in x.grad]
+    assert re.fullmatch(r"process \d+", first) and first != f"process {os.getpid()}"
+    assert others == ["", "there is no answer: the sample is missing", ""]
+    with pytest.raises(ValueError, match="no answer is a question mark"):
+        text.evaluate(answers(["a", "?"]), "b", _longer, backend=backend, workers=2)
+
+
+def test_a_backend_that_there_is_not_is_an_error():
+    with pytest.raises(ArgumentError, match="backend must be None, 'joblib' or 'dask', got 'mpi'"):
+        text.evaluate(answers(["a"]), "a", _longer, backend="mpi")

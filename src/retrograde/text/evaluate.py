@@ -1,9 +1,11 @@
 """Evaluators: a score for each sample and, as feedback, an explanation of what was wrong."""
 
+from functools import partial
 from typing import NamedTuple
 
 from ..core.value import Value
 from ..errors import DTypeError, ModelError, ShapeError
+from ..workers import results
 from .algebra import Critic, Feedback, Gathering, texts
 from .basics import check_variables
 from .data import as_text, is_number
@@ -37,9 +39,10 @@ class Evaluate(Gathering, Critic):
     """Score and explanation of a prediction: see `evaluate`."""
 
     @staticmethod
-    def forward(ctx, prediction, target, judge, name):
+    def forward(ctx, prediction, target, verdicts, name):
         check_variables(name, (prediction,))
-        found = [_judged(judge, p, t, prediction.failures.get(i)) for i, (p, t) in enumerate(samples(prediction, target, name))]
+        pairs = samples(prediction, target, name)
+        found = verdicts([(p, t, prediction.failures.get(i)) for i, (p, t) in enumerate(pairs)])
         ctx.role, ctx.name, ctx.is_batch = prediction.role, name, prediction.is_batch
         ctx.verdicts = found
         ctx.said = ["" if verdict.is_success else verdict.explanation for verdict in found]
@@ -66,12 +69,15 @@ class Verdict(NamedTuple):
     is_success: bool
 
 
-def evaluate(prediction, target, function, *, name="evaluation", is_success=None):
+def evaluate(prediction, target, function, *, name="evaluation", is_success=None, backend=None, workers=None):
     """The score and explanation that `function(prediction, target)` gives for each sample, as an Evaluation.
 
     `function` sees plain data and returns a number (or a truth), or a pair of a number and an explanation. Backward hands the
     explanation of each sample to the prediction, and nothing where `is_success(score)` holds; without it, where the score is
     1 or more. An answer that could not be read scores 0; a sample without an answer, since its call failed, has no score: None.
+
+    Where `function` takes long, as one that runs programs, processes share the samples: `backend` "joblib" or "dask", `workers` how
+    many, as in `rg.sweep`. By default this process takes them in order.
 
     >>> answers = rg.text.Variable(["4", "5"], role="answer", requires_grad=True)
     >>> found = rg.text.evaluate(answers, ["4", "6"], lambda p, t: (p == t, f"it is {t}"))
@@ -90,7 +96,13 @@ def evaluate(prediction, target, function, *, name="evaluation", is_success=None
             raise DTypeError(f"{name} must return a number, or a number and an explanation, got {score!r:.60}")
         return Verdict(float(score), explanation, succeeds(score))
 
-    return Evaluation(*Evaluate.apply(prediction, target, judge, name))
+    return Evaluation(*Evaluate.apply(prediction, target, partial(verdicts_of, judge, backend, workers), name))
+
+
+def verdicts_of(judge, backend, workers, given):
+    """The verdicts of samples, each as (prediction, target, why there is no prediction), by `judge(prediction, target)`."""
+    found = dict(results(partial(_judged, judge), given, backend, workers))
+    return [found[i] for i in range(len(given))]
 
 
 def _by_derivatives(ctx, given):
@@ -104,7 +116,8 @@ def _by_derivatives(ctx, given):
             for said, slope, verdict in zip(ctx.said, slopes, ctx.verdicts, strict=True)]
 
 
-def _judged(judge, prediction, target, failure):
+def _judged(judge, sample):
+    prediction, target, failure = sample
     if isinstance(failure, ModelError):
         # Nothing is known of the prompt, so there is neither a score nor anything to criticise.
         return Verdict(None, f"there is no answer: {failure}", True)

@@ -1,12 +1,13 @@
 """A language model as the judge of answers: its critique is the feedback."""
 
+from functools import partial
 from math import isfinite
 
 from ..errors import AnswerError, ModelError, ParseError
 from .basics import check_variables
 from .chat import answered
 from .data import as_text
-from .evaluate import Evaluate, Evaluation, Verdict, samples
+from .evaluate import Evaluate, Evaluation, Verdict, samples, verdicts_of
 from .models.request import Request
 from .parsing import objects
 from .tags import escaped, nonce
@@ -43,7 +44,7 @@ def judge(model, prediction, criteria, *, target=None, is_success=None, retries=
     if not prediction.is_batch and isinstance(found[0], ModelError):
         raise found[0]
     verdicts = iter([_without(verdict) if isinstance(verdict, ModelError) else verdict for _, verdict in sorted(found.items())])
-    return Evaluation(*Evaluate.apply(prediction, None, lambda p, t: next(verdicts), "judge"))
+    return Evaluation(*Evaluate.apply(prediction, None, partial(verdicts_of, lambda p, t: next(verdicts), None, None), "judge"))
 
 
 def _verdicts(model, requests, node, succeeds, retries):
