@@ -1,13 +1,15 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde.cli import main
-from retrograde.cli.options import Options
+from retrograde.cli.main import _COMMANDS
+from retrograde.cli.options import FinetuneOptions, Options, RunOptions, ServingOptions, TuneOptions, WritingOptions
 from retrograde.cli.training import build, worst
 
 needs_demo = pytest.mark.skipif(
@@ -85,6 +87,17 @@ def test_help_and_version(capsys):
     assert f"retrograde {rg.__version__}" in said
     assert all(f"--{name.replace('_', '-')}" in said for name in Options.__dataclass_fields__ if name != "report")
     assert main([]) == 0
+
+
+@pytest.mark.parametrize(("words", "options"), [
+    (["demo"], Options()), (["tune"], TuneOptions()), (["run", "-n", "2", "a.py"], RunOptions(2, False, "a.py")),
+    (["finetune", "a", "--model", "m", "--out", "o"], FinetuneOptions(Path("m"), Path("a"), Path("o"))),
+    (["generate", "--model", "m", "Once"], WritingOptions(Path("m"), prompt="Once")),
+    (["chat", "--model", "m"], WritingOptions(Path("m"))), (["serve", "--model", "m"], ServingOptions(Path("m"))),
+], ids=lambda x: x[0] if isinstance(x, list) else "")
+def test_the_usual_arguments_of_a_command_are_its_usual_options(words, options, monkeypatch):
+    monkeypatch.setitem(_COMMANDS, words[0], (lambda found: found, type(options)))
+    assert main(words) == options
 
 
 def test_importing_retrograde_imports_nothing_of_the_demo():

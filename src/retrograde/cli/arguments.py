@@ -6,7 +6,7 @@ from pathlib import Path
 from ..data import TASKS
 from ..text.models.choices import KINDS
 from ..text.tuning.metrics import METRICS
-from .options import MODELS, FinetuneOptions, Options, TuneOptions, WritingOptions
+from .options import MODELS, FinetuneOptions, Options, ServingOptions, TuneOptions, WritingOptions
 
 
 def add_demo(parser):
@@ -33,7 +33,7 @@ def add_finetune(parser):
     """The arguments of `retrograde finetune`."""
     usual = FinetuneOptions(Path(), Path(), Path())
     parser.add_argument("data", type=Path, metavar="DATA", help="a file of JSON lines")
-    parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
+    _add_model(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the adapter and checkpoints are written")
     adapters = parser.add_argument_group("adapters")
     adapters.add_argument("--rank", type=whole(1, 4096), default=usual.rank, metavar="N",
@@ -117,11 +117,33 @@ def add_chat(parser):
     _add_writing(parser)
 
 
+def add_serve(parser):
+    """The arguments of `retrograde serve`."""
+    usual = ServingOptions(Path())
+    _add_writer(parser)
+    parser.add_argument("--name", metavar="NAME", help="what requests call the model (default: the name of the file)")
+    parser.add_argument("--host", default=usual.host, help="the address to listen at; others than this machine reach it only if it "
+                        "is another one (default: %(default)s)")
+    parser.add_argument("--port", type=whole(1, 65535), default=usual.port, metavar="N", help="(default: %(default)s)")
+    parser.add_argument("--waiting", type=whole(1, 10**6), default=usual.waiting, metavar="N",
+                        help="texts that wait while eight are written; more are refused (default: %(default)s)")
+    parser.add_argument("--key-env", metavar="VARIABLE", help="the variable of the environment with the key that requests need")
+
+
+def _add_model(parser):
+    parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
+
+
+def _add_writer(parser):
+    """What a model that writes is loaded from."""
+    _add_model(parser)
+    parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="what `retrograde finetune` or peft has written")
+    parser.add_argument("--context", type=whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
+
+
 def _add_writing(parser):
     usual = WritingOptions(Path())
-    parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="what `retrograde finetune` or peft has written")
-    parser.add_argument("--model", type=Path, required=True, metavar="PATH", help="a GGUF file, or a folder of Hugging Face's")
-    parser.add_argument("--context", type=whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
+    _add_writer(parser)
     parser.add_argument("--max-tokens", type=whole(1, 10**6), default=usual.max_tokens, metavar="N",
                         help="the most tokens that are written (default: %(default)s)")
     parser.add_argument("--temperature", type=_share, metavar="T",
