@@ -51,6 +51,13 @@ def test_quiet_prints_one_number_and_no_report_writes_none(tmp_path, capsys):
     (["demo", "--lr", "0"], "--lr"), (["demo", "--lr", "nan"], "'nan'"), (["demo", "--hidden", "1.5"], "--hidden"),
     (["demo", "--seed", "-1"], "--seed"), (["demo", "--model", "rnn"], "'rnn'"), (["demo", "--bogus"], "--bogus"),
     (["demo", "--epochs"], "expected one argument"), (["other"], "'other'"), (["--bogus"], "--bogus"),
+    (["finetune", "a", "--dropout", "1"], "--dropout: must be a number of at least 0 and less than 1, got '1'"),
+    (["finetune", "a", "--held-out", "1.5"], "--held-out: must be a number of at least 0 and less than 1, got '1.5'"),
+    (["tune", "--level", "0"], "--level: must be a number above 0 and at most 1, got '0'"),
+    (["chat", "--top-p", "0"], "--top-p: must be a number above 0 and at most 1, got '0'"),
+    (["chat", "--min-p", "1.5"], "--min-p: must be a number from 0 to 1, got '1.5'"),
+    (["chat", "--temperature", "2.5"], "--temperature: must be a number from 0 to 2, got '2.5'"),
+    (["chat", "--temperature", "warm"], "must be a number from 0 to 2, got 'warm'"),
 ])
 def test_a_bad_argument_is_one_line_and_code_two(arguments, told, capsys):
     with pytest.raises(SystemExit) as stopped:
