@@ -7,7 +7,7 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
-from ...dtypes import common_dtype, is_float
+from ...dtypes import common_dtype
 from ...errors import LinAlgError
 from .effects import TOKEN, Effectful
 
@@ -41,7 +41,7 @@ def _asked(op, args):
     """As `infer`, from what the kernel gives for stand-ins."""
     try:
         return _specs(op, op.kernel(*map(stand_in, args)))
-    except LinAlgError:  # matrices of ones are singular
+    except LinAlgError:  # matrices of ones, or of zeros, are singular
         return _specs(op, op.kernel(*map(_easy, args)))
 
 
@@ -120,7 +120,7 @@ def stand_in(argument):
 
 def _easy(argument):
     """As `stand_in`, with matrices that any function of matrices has an answer for."""
-    if isinstance(argument, Symbol) and argument.ndim > 1 and is_float(argument.dtype):
+    if isinstance(argument, Symbol) and argument.ndim > 1:
         return np.broadcast_to(np.eye(*argument.shape[-2:], dtype=argument.dtype), argument.shape)
     return stand_in(argument)
 
