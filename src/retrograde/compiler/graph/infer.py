@@ -7,8 +7,8 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
-from ...dtypes import common_dtype
-from ...errors import LinAlgError
+from ...dtypes import common_dtype, is_complex
+from ...errors import DTypeError, LinAlgError
 from .effects import TOKEN, Effectful
 
 #: Arrays all of whose sizes are no greater are not made smaller.
@@ -100,6 +100,13 @@ def _resized(argument, ranks):
     if isinstance(argument, (tuple, list)):
         return type(argument)([_resized(a, ranks) for a in argument])
     return argument
+
+
+def check_kind(node, result):
+    """Raise a DTypeError if `result` is complex where real numbers were foreseen, as the root of a real matrix may be."""
+    if node.dtype.kind != "c" and is_complex(result):
+        raise DTypeError(f"{node.op.name} gave complex numbers for real ones, for which compiled code and vmap have no room; give "
+                         "it complex numbers, as in x.astype(rg.complex128), or call it outside of jit, lazy mode and vmap")
 
 
 def _dtype_of_operands(op, args):
