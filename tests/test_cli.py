@@ -1,13 +1,15 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograde as rg
 from retrograde.cli import main
-from retrograde.cli.options import Options
+from retrograde.cli.main import _COMMANDS
+from retrograde.cli.options import FinetuneOptions, Options, RunOptions, ServingOptions, TuneOptions, WritingOptions
 from retrograde.cli.training import build, worst
 
 needs_demo = pytest.mark.skipif(
@@ -49,6 +51,13 @@ def test_quiet_prints_one_number_and_no_report_writes_none(tmp_path, capsys):
     (["demo", "--lr", "0"], "--lr"), (["demo", "--lr", "nan"], "'nan'"), (["demo", "--hidden", "1.5"], "--hidden"),
     (["demo", "--seed", "-1"], "--seed"), (["demo", "--model", "rnn"], "'rnn'"), (["demo", "--bogus"], "--bogus"),
     (["demo", "--epochs"], "expected one argument"), (["other"], "'other'"), (["--bogus"], "--bogus"),
+    (["finetune", "a", "--dropout", "1"], "--dropout: must be a number of at least 0 and less than 1, got '1'"),
+    (["finetune", "a", "--held-out", "1.5"], "--held-out: must be a number of at least 0 and less than 1, got '1.5'"),
+    (["tune", "--level", "0"], "--level: must be a number above 0 and at most 1, got '0'"),
+    (["chat", "--top-p", "0"], "--top-p: must be a number above 0 and at most 1, got '0'"),
+    (["chat", "--min-p", "1.5"], "--min-p: must be a number from 0 to 1, got '1.5'"),
+    (["chat", "--temperature", "2.5"], "--temperature: must be a number from 0 to 2, got '2.5'"),
+    (["chat", "--temperature", "warm"], "must be a number from 0 to 2, got 'warm'"),
 ])
 def test_a_bad_argument_is_one_line_and_code_two(arguments, told, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -85,6 +94,17 @@ def test_help_and_version(capsys):
     assert f"retrograde {rg.__version__}" in said
     assert all(f"--{name.replace('_', '-')}" in said for name in Options.__dataclass_fields__ if name != "report")
     assert main([]) == 0
+
+
+@pytest.mark.parametrize(("words", "options"), [
+    (["demo"], Options()), (["tune"], TuneOptions()), (["run", "-n", "2", "a.py"], RunOptions(2, False, "a.py")),
+    (["finetune", "a", "--model", "m", "--out", "o"], FinetuneOptions(Path("m"), Path("a"), Path("o"))),
+    (["generate", "--model", "m", "Once"], WritingOptions(Path("m"), prompt="Once")),
+    (["chat", "--model", "m"], WritingOptions(Path("m"))), (["serve", "--model", "m"], ServingOptions(Path("m"))),
+], ids=lambda x: x[0] if isinstance(x, list) else "")
+def test_the_usual_arguments_of_a_command_are_its_usual_options(words, options, monkeypatch):
+    monkeypatch.setitem(_COMMANDS, words[0], (lambda found: found, type(options)))
+    assert main(words) == options
 
 
 def test_importing_retrograde_imports_nothing_of_the_demo():

@@ -78,6 +78,12 @@ def common_dtype(dtypes):
     return np.result_type(*[np.dtype(np.float32) if d == np.float16 else d for d in dtypes])
 
 
+def float_of(*args):
+    """The dtype of floats that are computed from the arrays among `args`: the common one of these, float64 if that is no float."""
+    found = common_dtype([x.dtype for x in args if hasattr(x, "dtype")])
+    return found if is_float(found) else np.dtype(np.float64)
+
+
 def promoted(operands):
     """The type of a result on `operands`: arrays, types and Python numbers, which do not promote; None for numbers alone."""
     found = [x.dtype if hasattr(x, "dtype") else x for x in operands]

@@ -9,6 +9,8 @@ import pytest
 import retrograde as rg
 from launching import needs_mpi, passed
 from retrograde import distributed
+from retrograde.distributed.links import delayed
+from retrograde.distributed.patience import seconds_of_patience
 from retrograde.errors import ArgumentError, DistributedError, DTypeError, ShapeError
 
 
@@ -72,13 +74,28 @@ def test_equal_calls_stay_as_many_in_compiled_code():
     (lambda: distributed.broadcast(X, 1), ArgumentError, "processes have the numbers 0 to 0, got 1"),
     (lambda: distributed.send(X, 3), ArgumentError, "got 3"),
     (lambda: distributed.recv(True, ()), ArgumentError, "got True"),
-    (lambda: distributed.patience(0).__enter__(), ArgumentError, "above 0"),
+    (lambda: distributed.patience(0).__enter__(), ArgumentError, "patience must be a number of seconds above 0, got 0"),
+    (lambda: distributed.patience("long").__enter__(), ArgumentError, "above 0, got 'long'"),
+    (lambda: distributed.link_delay(-1).__enter__(), ArgumentError, "a link delay must be a number of seconds of at least 0, and finite, got -1"),
+    (lambda: distributed.link_delay(np.inf).__enter__(), ArgumentError, "got inf"),
     (lambda: distributed.sums("fast").__enter__(), ArgumentError, "fast"),
     (lambda: rg.ops.get("mean_of_each").call([np.ones(2), np.ones(2, np.float32)], distributed.world()), DTypeError, "float32, float64"),
 ])
 def test_what_is_wrong_is_said(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_seconds_are_those_of_the_block_or_of_the_environment(monkeypatch):
+    monkeypatch.delenv("RETROGRADE_PATIENCE", raising=False)
+    assert seconds_of_patience() == 25
+    monkeypatch.setenv("RETROGRADE_PATIENCE", "4")
+    with distributed.patience(300):
+        assert seconds_of_patience() == 300
+    assert seconds_of_patience() == 4
+    monkeypatch.setenv("RETROGRADE_LINK_DELAY", "nan")
+    with pytest.raises(ArgumentError, match=r"a link delay must be .* got 'nan'"):
+        delayed()
 
 
 def test_an_error_between_processes_is_told_as_it_is():

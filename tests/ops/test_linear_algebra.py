@@ -369,8 +369,9 @@ def test_the_root_of_a_real_matrix_may_be_complex_and_its_gradient_is_real():
     np.testing.assert_allclose(found.ravel(), wanted, rtol=1e-7)
     np.testing.assert_allclose(rg.jit(rg.sqrtm)(rg.tensor(x + 0j)), rg.sqrtm(rg.tensor(x)))
     for function in (rg.sqrtm, rg.grad(weighted)):
-        with pytest.raises(rg.errors.DTypeError, match="complex numbers for real ones"):
-            rg.jit(function)(rg.tensor(x))
+        for transformed in (rg.jit(function), lambda x, function=function: rg.vmap(function)(x[None])):
+            with pytest.raises(rg.errors.DTypeError, match="complex numbers for real ones"):
+                transformed(rg.tensor(x))
 
 
 @pytest.mark.parametrize("transform", [lambda f: f, rg.jit], ids=["eager", "jit"])

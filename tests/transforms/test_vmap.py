@@ -1,6 +1,4 @@
-"""vmap: all examples at once give what a loop over them gives, for every op, with derivatives inside and outside."""
-
-from itertools import combinations
+"""vmap: all examples at once give what a loop over them gives, with derivatives inside and outside; ops are in test_sweep_vmap."""
 
 import numpy as np
 import pytest
@@ -9,67 +7,8 @@ import retrograde as rg
 from cube import Cube
 from retrograde import nn
 from retrograde.errors import ArgumentError, InplaceError, ShapeError, TraceError
-from sweeping import Case, cases, results
 
 COUNT = 3
-#: Ops of states or of integers alone, so that no operand has examples.
-WITHOUT_FLOATS = {name for name in rg.ops.names() if not any(case.operands(case.drawn(np.float64)[0]) for case in cases(rg.ops.get(name)))}
-
-
-def _examples(case):
-    """The operands of `COUNT` calls of an op that differ in their numbers."""
-    drawn = [Case(case.op, case.words, case.seed + 1000 * k).drawn(np.float64)[0] for k in range(COUNT)]
-    return [case.operands(args) for args in drawn]
-
-
-def _choices(count):
-    """Which operands have examples: each alone, and all."""
-    return {tuple(range(count)), *combinations(range(count), 1)} - {()}
-
-
-def _function(case):
-    args, kwargs = case.drawn(np.float64)
-    return lambda *operands: tuple(results(case.op.call(*case.rebuilt(args, operands), **kwargs)))
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name in rg.ops.names() if name not in WITHOUT_FLOATS])
-def test_every_op_on_all_examples_gives_what_a_loop_gives(name):
-    for case in cases(rg.ops.get(name)):
-        rows, function = _examples(case), _function(case)
-        if len({tuple(x.shape for x in row) for row in rows}) > 1:
-            continue
-        for chosen in _choices(len(rows[0])):
-            mixed = [[rows[k if i in chosen else 0][i] for i in range(len(rows[0]))] for k in range(COUNT)]
-            wanted = [function(*row) for row in mixed]
-            given = [np.stack([row[i] for row in mixed]) if i in chosen else mixed[0][i] for i in range(len(rows[0]))]
-            found = rg.vmap(function, tuple(0 if i in chosen else None for i in range(len(given))))(*given)
-            for i, part in enumerate(found):
-                np.testing.assert_allclose(np.asarray(part), np.stack([w[i] for w in wanted]), rtol=1e-10, atol=1e-10,
-                                           err_msg=f"{case}, examples of operands {chosen}")
-
-
-def _weighed(parts):
-    """A number that depends on all elements of the floats among `parts`."""
-    return sum([(x * np.cos(1.0 + np.arange(x.size)).reshape(x.shape)).sum() for x in parts if x.dtype.kind == "f"], 0.0)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [n for n in rg.ops.names() if n not in WITHOUT_FLOATS and rg.ops.get(n).is_differentiable])
-def test_every_op_has_its_derivative_around_a_vmap(name):
-    for case in cases(rg.ops.get(name)):
-        operands, function = case.operands(case.drawn(np.float64)[0]), _function(case)
-        if not all(x.size for x in operands) or not any(x.dtype.kind == "f" for x in function(*map(rg.asarray, operands))):
-            continue
-        for chosen in ((0,), tuple(range(len(operands)))):
-            axes = tuple(0 if i in chosen else None for i in range(len(operands)))
-            given = [np.stack([x, x * 1.001]) if i in chosen else x for i, x in enumerate(operands)]
-            by_vmap = lambda *args, axes=axes: (rg.vmap(lambda *row: _weighed(function(*row)), axes)(*args) ** 2).sum()
-            by_loop = lambda *args, chosen=chosen: sum(
-                _weighed(function(*[x[k] if i in chosen else x for i, x in enumerate(args)])) ** 2 for k in range(2))
-            numbers = tuple(range(len(given)))
-            for found, wanted in zip(rg.grad(by_vmap, numbers)(*given), rg.grad(by_loop, numbers)(*given), strict=True):
-                np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-8, err_msg=f"{case}, examples of operands {chosen}")
 
 
 def test_each_example_may_choose_other_rows_of_a_table_whose_cotangents_are_constants():

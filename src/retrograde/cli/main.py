@@ -6,14 +6,14 @@ from importlib.metadata import version
 
 from ..errors import RetrogradeError
 from . import demo, finetuning, run, serving, tune, writing
-from .arguments import add_chat, add_demo, add_finetune, add_generate, add_run, add_tune, whole
-from .options import FinetuneOptions, Options, RunOptions, TuneOptions, WritingOptions
+from .arguments import add_chat, add_demo, add_finetune, add_generate, add_run, add_serve, add_tune
+from .options import FinetuneOptions, Options, RunOptions, ServingOptions, TuneOptions, WritingOptions
 
 _USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
 _COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions),
              "finetune": (finetuning.run, FinetuneOptions),
              "generate": (writing.generate, WritingOptions), "chat": (writing.chat, WritingOptions),
-             "serve": (serving.serve, serving.ServingOptions)}
+             "serve": (serving.serve, ServingOptions)}
 
 
 def main(argv=None):
@@ -93,8 +93,8 @@ def _parser():
             ("chat", add_chat, "answer messages by a language model from a file", "chat --model smollm2.gguf --temperature 0.7")):
         add(commands.add_parser(name, help=help_, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter,
                                 description=writing.__doc__, epilog=f"example:\n  retrograde {example}"))
-    serving.add_serve(commands.add_parser(
+    add_serve(commands.add_parser(
         "serve", help="serve a language model from a file as OpenAI's server does", allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter, description=serving.__doc__,
-        epilog="example:\n  retrograde serve --model smollm2.gguf --port 8000"), whole)
+        epilog="example:\n  retrograde serve --model smollm2.gguf --port 8000"))
     return parser

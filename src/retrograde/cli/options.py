@@ -121,3 +121,17 @@ class WritingOptions:
     stop: list | None = None
     seed: int = 0
     ignore_end: bool = False
+
+
+@dataclass(frozen=True)
+class ServingOptions:
+    """What `serve` is to do; `name` None stands for that of the file."""
+
+    model: Path
+    name: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 8000
+    context: int | None = None
+    waiting: int = 128
+    key_env: str | None = None
+    adapter: Path | None = None

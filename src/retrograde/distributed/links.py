@@ -1,16 +1,13 @@
 """Links: delays that are put in between processes, to see on one machine what a network would cost."""
 
-import os
 import time
-from contextlib import contextmanager
-from contextvars import ContextVar
+from math import inf
 
-from ..errors import ArgumentError
+from .seconds import Seconds
 
-_delay: ContextVar = ContextVar("link delay", default=None)
+_delay = Seconds("a link delay", "RETROGRADE_LINK_DELAY", 0.0, lambda x: 0 <= x < inf, "of at least 0, and finite")
 
 
-@contextmanager
 def link_delay(seconds):
     """Within it, each collective of several processes takes so many seconds more, in which its process computes nothing; for
     measurements. `RETROGRADE_LINK_DELAY` in the environment says how many elsewhere.
@@ -18,26 +15,10 @@ def link_delay(seconds):
     >>> with rg.distributed.link_delay(0.02):
     ...     rg.distributed.barrier()
     """
-    token = _delay.set(_checked(seconds))
-    try:
-        yield
-    finally:
-        _delay.reset(token)
+    return _delay.within(seconds)
 
 
 def delayed():
     """Wait as long as a link takes here."""
-    found = _delay.get()
-    found = _checked(os.environ.get("RETROGRADE_LINK_DELAY", "0")) if found is None else found
-    if found:
+    if found := _delay.here():
         time.sleep(found)
-
-
-def _checked(seconds):
-    try:
-        found = float(seconds)
-    except (TypeError, ValueError):
-        found = -1.0
-    if not 0 <= found < float("inf"):
-        raise ArgumentError(f"a link delay is a number of seconds of at least 0, got {seconds!r}")
-    return found

@@ -2,19 +2,15 @@
 
 import os
 import time
-from contextlib import contextmanager
-from contextvars import ContextVar
 
-from ..errors import ArgumentError
+from .seconds import Seconds
 
-#: Seconds that are waited for a process which does not come. Whoever has to end the others within 30 s needs some for that too.
-_USUAL = 25.0
 #: How often is looked at once, then with a place in the queue given up each time, then with ever longer sleeps between.
 _LOOKS, _YIELDS, _LONGEST = 50, 2000, 0.002
-_seconds: ContextVar = ContextVar("patience", default=None)
+#: Whoever has to end the others within 30 s needs some for that too.
+_seconds = Seconds("patience", "RETROGRADE_PATIENCE", 25.0, lambda x: x > 0, "above 0")
 
 
-@contextmanager
 def patience(seconds):
     """Within it, `seconds` pass before a process that has not come is given up, and the others end with an error; usually 25.
 
@@ -23,27 +19,12 @@ def patience(seconds):
     >>> with rg.distributed.patience(300):  # while process 0 writes what is large
     ...     rg.distributed.barrier()
     """
-    token = _seconds.set(_checked(seconds))
-    try:
-        yield
-    finally:
-        _seconds.reset(token)
+    return _seconds.within(seconds)
 
 
 def seconds_of_patience():
     """How long it is here."""
-    found = _seconds.get()
-    return _checked(os.environ.get("RETROGRADE_PATIENCE", _USUAL)) if found is None else found
-
-
-def _checked(seconds):
-    try:
-        found = float(seconds)
-    except (TypeError, ValueError):
-        found = 0.0
-    if not found > 0:
-        raise ArgumentError(f"patience must be a number of seconds above 0, got {seconds!r}")
-    return found
+    return _seconds.here()
 
 
 def waited(is_done, seconds, sleeps=True):

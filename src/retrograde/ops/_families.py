@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ..core.op import Arguments, OpFunction, define
+from ..dtypes import float_of
 from ._arrays import arrays
 from ._samples import uniform
 
@@ -36,8 +37,8 @@ movement = _family("movement", makes_views=True)
 joining = _family("joining", is_variadic=True)
 #: Sums of products.
 contraction = _family("contraction")
-#: Of matrices in the last two axes; leading axes are batches.
-matrix = _family("matrix", keeps_sizes=True)
+#: Of matrices in the last two axes; leading axes are batches. What is computed of integers is a float.
+matrix = _family("matrix", keeps_sizes=True, result_dtype=float_of)
 #: Discrete Fourier transforms.
 transform = _family("transform", keeps_sizes=True)
 #: Elements chosen or written by index.

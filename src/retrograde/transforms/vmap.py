@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..compiler.graph.infer import check_kind
 from ..compiler.graph.orders import written_over
 from ..compiler.graph.recorder import PICK, Recorder
 from ..core import writes
@@ -284,6 +285,7 @@ class Batch(Recorder):
             found: Any
             found, differs = self._run(op, args, shape)
             if dtype is not None and found.dtype != dtype:
+                check_kind(node, found)
                 found = astype(found, dtype)  # of bfloat16 and a parameter, the parts of an op give another type than the op
             # Ops on arrays give arrays, also where it is only a parameter that differs between examples.
             self._found[node] = tuple(map(asarray, found)) if isinstance(found, tuple) else asarray(found), differs

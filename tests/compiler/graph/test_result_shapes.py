@@ -8,7 +8,7 @@ from retrograde.compiler.graph.infer import infer
 from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
-from retrograde.errors import ShapeError
+from retrograde.errors import LinAlgError, ShapeError
 from sweeping import cases
 
 RULED = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).result_shape is not None]
@@ -23,7 +23,9 @@ def symbolic(argument):
 
 
 def called_with(case, dtype):
-    args, kwargs = case.drawn(dtype)
+    is_float = np.dtype(dtype).kind == "f"
+    args, kwargs = case.drawn(dtype if is_float else "float64")
+    args = args if is_float else case.rebuilt(args, [x.real.astype(dtype) for x in case.operands(args)])
     names = case.op.arguments
     defaults = dict(zip(names[::-1], (case.op.kernel.__defaults__ or ())[::-1], strict=False))
     return [*args, *[{**defaults, **kwargs}[name] for name in names[len(args):]]]
@@ -40,6 +42,33 @@ def test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, dtype):
         found, made = infer(op, symbols), [*result] if op.is_multiple else [result]
         expected = [(np.shape(r), np.asarray(r).dtype) for r in made]
         assert (found if op.is_multiple else [found]) == expected, case
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int8", "bool"])
+@pytest.mark.parametrize("op", [op for op in RULED if "integers" not in op.skips], ids=lambda op: op.name)
+def test_rule_gives_the_dtype_of_what_the_kernel_makes_of_integers(op, dtype):
+    for case in cases(op):
+        args = called_with(case, dtype)
+        try:
+            with np.errstate(all="ignore"):
+                made = op.kernel(*args)
+        except (ArithmeticError, LinAlgError, TypeError, ValueError):  # there is no answer, or none for such numbers
+            continue
+        symbols = [symbolic(a) if i in op.operands or op.is_variadic else a for i, a in enumerate(args)]
+        found, made = infer(op, symbols), [*made] if op.is_multiple else [made]
+        assert (found if op.is_multiple else [found]) == [(np.shape(r), np.asarray(r).dtype) for r in made], case
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [
+    rg.linalg.inv, lambda x: rg.linalg.solve(x, x[0]), rg.linalg.cholesky, lambda x: rg.linalg.matrix_power(x, -2), lambda x: rg.linalg.cond(x, 1),
+    lambda x: rg.ops.get("solve_sylvester").call(x, x, x), rg.linalg.det, lambda x: rg.nn.functional.scaled_dot_product_attention(x, x, x)])
+def test_floats_that_are_computed_of_integers_are_so_in_every_form(function):
+    x = np.array([[2, 1], [1, 3]])
+    wanted = np.asarray(function(rg.tensor(x)))
+    assert wanted.dtype == np.float64
+    for found in (rg.jit(function)(x), rg.vmap(function)(x[None])[0]):
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("op", KEEPING, ids=lambda op: op.name)

@@ -1,22 +1,17 @@
 """Kernels of users' ops are compiled where they can be traced, and run as they are, as library calls, everywhere else."""
 
-import functools
 import math
-import os
-from time import time
 
 import numpy as np
 import pytest
 
 import retrograde as rg
 from graphs import leaf
+from own_kernels import by_a_loop, by_a_table, by_other_functions, of_two, softsign
 from retrograde.compiler.lowering import own_kernel
-from retrograde.compiler.lowering.purity import is_pure
 from retrograde.ops._samples import uniform
 
 X = np.linspace(-2.0, 2.0, 12).reshape(3, 4)
-FACTOR, PAIR, TABLE, FROZEN = 1.5, (2.0, 3), np.array(2.5), np.array(0.5, np.float32)
-FROZEN.flags.writeable = False
 
 
 @pytest.fixture
@@ -34,34 +29,11 @@ def define():
         rg.ops.unregister(name)
 
 
-def softsign(x, /):
-    """`x` divided by one more than its magnitude."""
-    return x / (1 + np.abs(x))
-
-
 def is_called(function, *args):
     """Whether a jitted function, called with `args`, runs a kernel as it is."""
     function(*args)
     words = str(function.explain()).split()
     return any(rg.ops.get(name).is_foreign and name in words for name in rg.ops.names())
-
-
-def halved(x):
-    return x * FACTOR / PAIR[0]
-
-
-def by_other_functions(x, /):
-    return functools.reduce(lambda total, n: total + halved(x) ** n, range(1, 4), 0.0) + FROZEN
-
-
-def by_a_loop(x, /, count=3):
-    for _ in range(count):
-        x = np.where(x > 0.5, np.sqrt(np.abs(x)), x * x) + math.pi
-    return x
-
-
-def of_two(x, y, /):
-    return np.arctan2(x, y) * np.hypot(x, y)
 
 
 @pytest.mark.parametrize("kernel", [softsign, by_other_functions, by_a_loop])
@@ -120,12 +92,6 @@ def by_numbers(x, /):
 
 def by_what_it_holds(x, /):
     return x * 2 if np.all(x > 0) else -x
-
-
-def by_a_table(x, /):
-    return x * TABLE
-
-
 
 
 @pytest.mark.parametrize("kernel", [in_numpy_alone, by_numbers, by_what_it_holds, by_a_table])
@@ -194,100 +160,6 @@ def test_what_a_kernel_reads_that_can_change_is_read_at_each_call(define):
     option["scale"] = 3.0
     for compiled in ops:
         np.testing.assert_array_equal(compiled(X), X * 3)
-
-
-def _writes(x):
-    global FACTOR  # noqa: PLW0603 - what is looked for
-    FACTOR = 2.0
-    return x
-
-
-def _keeps(x, seen=[]):  # noqa: B006 - what is looked for
-    return x
-
-
-def _prints(x):
-    print(x)
-    return x
-
-
-def _with_a_layer():
-    layer = rg.nn.Linear(2, 2)
-    return lambda x: layer(x)
-
-
-def _counting():
-    count = 0
-
-    def counting(x):
-        nonlocal count
-        count += 1
-        return x
-
-    return counting
-
-
-def _names(x):
-    x.name = "x"
-    return x
-
-
-def _of_this_process(x):
-    return x * os.getpid()
-
-
-def _at_this_time(x):
-    return x * time()
-
-
-class _Scale:
-    """A class of a user's, which may do anything."""
-
-
-def _by_a_class(x):
-    return x, _Scale()
-
-
-MIXED = (2.0, _prints)
-
-
-def _by_a_tuple(x):
-    return MIXED[1](x)
-
-
-def _by_default(x, then=_prints):
-    return then(x)
-
-
-def _repeated(x, count=3):
-    return x if count == 0 else _repeated(x * 2, count - 1)
-
-
-def _by_a_cell(x):
-    twice = x * 2
-
-    def inner():
-        return twice + np.float32(1)
-
-    return inner()
-
-
-def _checked(x):
-    if x is None:
-        raise ValueError("there is no number")
-    return x
-
-
-@pytest.mark.parametrize("function", [_names, _of_this_process, _at_this_time, _by_a_class, _by_a_tuple, _by_default, _writes, _keeps, _prints, _with_a_layer(), _counting(), functools.wraps(softsign)(_prints),
-                                      lambda x: functools.partial(_prints)(x), lambda x: [_prints(v) for v in x], by_a_table])
-def test_a_function_that_reads_or_writes_what_changes_is_not_pure(function):
-    assert not is_pure(function)
-
-
-@pytest.mark.parametrize("function", [_repeated, _by_a_cell, _checked, softsign, halved, by_other_functions, by_a_loop, of_two, lambda x: rg.sin(x) * np.pi,
-                                      lambda x, axis=(0, 1): np.sum(x, axis)])
-def test_a_function_of_its_arguments_is_pure(function):
-    assert is_pure(function)
 
 
 @pytest.mark.parametrize(("dtype", "most", "shape"), [("float32", 3, (3, 2)), ("float32", None, (5, 2)), ("int64", 3, (3, 2)), ("bool", 3, (3, 2)),

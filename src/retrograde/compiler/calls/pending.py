@@ -14,8 +14,9 @@ from ...errors import RetrogradeError
 from ...once import forkable
 from ...ops._arrays import arrays as algebra
 from ..backends import chosen_name, new_program
+from ..graph.infer import check_kind
 from ..graph.orders import is_alike, orders
-from ..run.library_call import check_kind, computed
+from ..run.library_call import computed
 
 #: Held by whoever computes pending nodes, or changes what they read: programs have memory of their own, one call at a time.
 LOCK = forkable()

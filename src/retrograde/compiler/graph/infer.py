@@ -7,8 +7,8 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
-from ...dtypes import common_dtype, is_float
-from ...errors import LinAlgError
+from ...dtypes import common_dtype, is_complex
+from ...errors import DTypeError, LinAlgError
 from .effects import TOKEN, Effectful
 
 #: Arrays all of whose sizes are no greater are not made smaller.
@@ -41,7 +41,7 @@ def _asked(op, args):
     """As `infer`, from what the kernel gives for stand-ins."""
     try:
         return _specs(op, op.kernel(*map(stand_in, args)))
-    except LinAlgError:  # matrices of ones are singular
+    except LinAlgError:  # matrices of ones, or of zeros, are singular
         return _specs(op, op.kernel(*map(_easy, args)))
 
 
@@ -102,6 +102,13 @@ def _resized(argument, ranks):
     return argument
 
 
+def check_kind(node, result):
+    """Raise a DTypeError if `result` is complex where real numbers were foreseen, as the root of a real matrix may be."""
+    if node.dtype.kind != "c" and is_complex(result):
+        raise DTypeError(f"{node.op.name} gave complex numbers for real ones, for which compiled code and vmap have no room; give "
+                         "it complex numbers, as in x.astype(rg.complex128), or call it outside of jit, lazy mode and vmap")
+
+
 def _dtype_of_operands(op, args):
     return common_dtype([a.dtype for a in (args[0] if op.is_variadic else args) if hasattr(a, "dtype")])
 
@@ -120,7 +127,7 @@ def stand_in(argument):
 
 def _easy(argument):
     """As `stand_in`, with matrices that any function of matrices has an answer for."""
-    if isinstance(argument, Symbol) and argument.ndim > 1 and is_float(argument.dtype):
+    if isinstance(argument, Symbol) and argument.ndim > 1:
         return np.broadcast_to(np.eye(*argument.shape[-2:], dtype=argument.dtype), argument.shape)
     return stand_in(argument)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...core.explain import explained
 from ...core.symbol import replaced
-from ...errors import DTypeError
+from ..graph.infer import check_kind
 from ..graph.recorder import PICK
 
 
@@ -30,13 +30,6 @@ class LibraryCall:
         else:
             check_kind(node, result)
             np.copyto(arrays[node], result, casting="unsafe")
-
-
-def check_kind(node, result):
-    """Raise a DTypeError if `result` is complex where real numbers were foreseen, as the root of a real matrix may be."""
-    if node.dtype.kind != "c" and np.iscomplexobj(result):
-        raise DTypeError(f"{node.op.name} gave complex numbers for real ones, and compiled code has room for real ones only; "
-                         "give it complex numbers, as in x.astype(rg.complex128), or call it outside of jit and lazy mode")
 
 
 def array_of(node, arrays):

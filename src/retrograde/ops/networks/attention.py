@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ...core.mode import whole
-from ...dtypes import common_dtype
+from ...dtypes import common_dtype, float_of
 from ...errors import ArgumentError, ShapeError
 from .._families import composite
 from .._native import by_shape, small
@@ -42,7 +42,7 @@ def scaled_dot_product_attention(query, key, value, /, attn_mask=None, dropout_p
     if repeats > 1:
         query, key, value, attn_mask = _grouped(query, key, value, attn_mask, repeats)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    dtype = common_dtype([query.dtype, key.dtype, value.dtype])
+    dtype = float_of(query, key, value)
     query, key, value = widened(query), widened(key), widened(value)
     attn_mask = None if attn_mask is None else widened(attn_mask)
     if dropout_p:
@@ -101,7 +101,7 @@ def _attention_in_ops(query, key, value, attn_mask, is_causal, scale, dropped, f
 
 
 @composite(is_public=False, faster=by_shape, is_composite=False, expansion=_attention_in_ops, optional=("attn_mask",),
-           result_shape=result_shape, samples=(
+           result_shape=result_shape, result_dtype=float_of, samples=(
     call((3, 2), (4, 2), (4, 3)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), is_causal=True, scale=0.5),
     call((2, 2, 3, 2), (2, 1, 4, 2), (2, 1, 4, 3), (3, 4)), call((2, 3, 2), (2, 4, 2), (2, 4, 2), _MASK),
     call((2, 3, 2), (2, 4, 2), (2, 4, 2), dropped=_KEPT, factor=1.25)))

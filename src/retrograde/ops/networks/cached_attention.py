@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ...dtypes import float_of
 from ...errors import DTypeError, ShapeError
 from .._families import composite
 from .._samples import call
@@ -30,7 +31,7 @@ def _result_shape(query, key, value, keys, values, lengths, scale, window):  # n
 
 
 def _dtype(query, key, value, keys, values, lengths, scale, window):  # noqa: ARG001
-    return np.result_type(*[x.dtype for x in (query, key, value, keys, values)])
+    return float_of(query, key, value, keys, values)
 
 
 def _in_ops(query, key, value, keys, values, lengths, scale, window):

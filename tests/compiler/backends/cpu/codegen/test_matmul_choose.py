@@ -6,8 +6,10 @@ import llvmlite.binding as llvm
 import pytest
 
 from retrograde.compiler.backends.cpu.codegen.matmul import choose, choose_panels
-from retrograde.compiler.backends.cpu.codegen.matmul.choose import _k_block, _left_layout, _right_layout, tile_size
+from retrograde.compiler.backends.cpu.codegen.matmul.cache_blocks import k_block
+from retrograde.compiler.backends.cpu.codegen.matmul.layouts import left_layout, right_layout
 from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops
+from retrograde.compiler.backends.cpu.codegen.matmul.tile_sizes import tile_size
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
 from retrograde.compiler.index.problem import Problem
@@ -107,7 +109,7 @@ def _small_caches(first=32768, second=524288, *, has_masks=True):
     (200, 1024, 56),  # however small the cache, not fewer than 64 rows are aimed at
 ])
 def test_blocks_of_k_fill_the_first_cache_evenly(k, first_cache, expected):
-    assert _k_block(_small_caches(first_cache), problem(60, 600, k), 16, 10, 4) == expected
+    assert k_block(_small_caches(first_cache), problem(60, 600, k), 16, 10, 4) == expected
 
 
 @pytest.mark.parametrize(("m", "n", "k", "b", "expected"), [
@@ -115,7 +117,7 @@ def test_blocks_of_k_fill_the_first_cache_evenly(k, first_cache, expected):
     (4, 10, 1001, (10, 1), 1001), (4, 10, 0, (10, 1), 1),
 ])
 def test_one_row_of_tiles_reads_all_of_k_at_once_or_a_large_matrix_as_it_lies(m, n, k, b, expected):
-    assert _k_block(_small_caches(), problem(m, n, k)._replace(b=b), 16, 1, 4) == expected
+    assert k_block(_small_caches(), problem(m, n, k)._replace(b=b), 16, 1, 4) == expected
 
 
 @pytest.mark.parametrize(("a", "m", "k", "column_tiles", "expected"), [
@@ -124,7 +126,7 @@ def test_one_row_of_tiles_reads_all_of_k_at_once_or_a_large_matrix_as_it_lies(m,
     ((7, 3), 128, 64, 5, ("direct", "any")), ((7, 3), 129, 64, 5, ("gather", "rows")),
 ])
 def test_a_is_packed_where_the_cache_that_it_is_read_through_does_not_hold_it_for_many_tiles(a, m, k, column_tiles, expected):
-    assert _left_layout(_small_caches(), problem(m, 600, k)._replace(a=a), column_tiles, 4) == expected
+    assert left_layout(_small_caches(), problem(m, 600, k)._replace(a=a), column_tiles, 4) == expected
 
 
 @pytest.mark.parametrize(("b", "n", "k", "row_tiles", "ragged", "has_masks", "expected"), [
@@ -133,4 +135,4 @@ def test_a_is_packed_where_the_cache_that_it_is_read_through_does_not_hold_it_fo
     ((64, 1), 64, 64, 9, 0, False, "direct"), ((1, 64), 64, 64, 2, 0, True, "transpose"), ((7, 3), 64, 64, 2, 0, True, "gather"),
 ])
 def test_b_is_packed_where_tiles_cannot_read_it_or_read_it_often_from_afar(b, n, k, row_tiles, ragged, has_masks, expected):
-    assert _right_layout(_small_caches(has_masks=has_masks), problem(60, n, k)._replace(b=b), row_tiles, ragged, 4) == expected
+    assert right_layout(_small_caches(has_masks=has_masks), problem(60, n, k)._replace(b=b), row_tiles, ragged, 4) == expected

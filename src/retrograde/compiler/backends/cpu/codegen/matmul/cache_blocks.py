@@ -1,0 +1,39 @@
+"""Which cache blocks: how many rows of B, and how many tiles, are computed on while a cache holds them."""
+
+from math import ceil
+
+
+def k_block(target, problem, width, row_tiles, item, blocks=None):
+    """Rows of B whose panel, of so many columns, fills most of the first cache, evened out over k; where weights lie in `blocks`
+    along k, whole ones.
+    """
+    rows = _rows_of_panel(target, problem, width, row_tiles, item)
+    return ceil(rows / blocks.size) * blocks.size if blocks is not None and blocks.is_along_k else rows
+
+
+def _rows_of_panel(target, problem, width, row_tiles, item):
+    if row_tiles <= 1:
+        # Nothing is used twice: a few rows at a time are read from end to end, as memory likes it.
+        is_streamed = problem.b[1] == 1 and problem.m <= 4 and problem.k * problem.n * item > target.second_cache // 2
+        return 8 if is_streamed else max(problem.k, 1)
+    # Not fewer than 64, however small the cache: each block of k reads and writes all of C once more.
+    largest = max(int(target.first_cache * 0.75) // (width * item), 64)
+    count = ceil(problem.k / largest)
+    return max(8, ceil(ceil(problem.k / max(count, 1)) / 8) * 8)
+
+
+def row_tiles_of_block(target, count, tile_bytes):
+    """How many of `count` row tiles are one block, whose part of A has so many bytes a tile."""
+    # A quarter of the second cache for A, since what is read of B and of C goes through it as well.
+    return even_block(count, int(target.second_cache * 0.25) // tile_bytes)
+
+
+def column_tiles_of_block(target, count, tile_bytes):
+    """How many of `count` column tiles are one block, whose part of B has so many bytes a tile."""
+    # The third cache is shared by all cores, and by other processes.
+    return even_block(count, min(target.third_cache // 8, 4 * 1024 * 1024) // tile_bytes)
+
+
+def even_block(total, largest):
+    """The block size that cuts `total` in equal blocks of at most `largest`, which counts as 1 if it is less."""
+    return max(1, ceil(total / max(1, ceil(total / max(1, largest)))))
