@@ -10,6 +10,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim, train
+from retrograde.torch.utils.data import DataLoader, TensorDataset, WeightedRandomSampler
 from train import endurance, kills
 
 CROSS = nn.functional.cross_entropy
@@ -438,6 +439,11 @@ def test_predictions_come_for_each_row_in_its_order_or_not_at_all():
     for options in ({"shuffle": True}, {"batch_size": 16, "drop_last": True}, {"order": rg.data.ByLength(range(70), 10)}):
         with pytest.raises(rg.errors.ArgumentError, match="this loader shuffles or leaves rows out"):
             trainer.predict(rg.data.Loader((X, Y), **options))
+    rows = TensorDataset(rg.tensor(X), rg.tensor(Y))
+    assert np.allclose(trainer.predict(DataLoader(rows, batch_size=10, drop_last=True)), expected, atol=1e-6)
+    for options in ({"shuffle": True}, {"batch_size": 16, "drop_last": True}, {"sampler": WeightedRandomSampler([1.0] * 70, 70)}):
+        with pytest.raises(rg.errors.ArgumentError, match="this loader shuffles or leaves rows out"):
+            trainer.predict(DataLoader(rows, **options))
 
 
 def test_tables_and_columns_are_data_and_a_path_is_told_what_reads_it():
@@ -480,6 +486,18 @@ def test_arrays_that_are_handed_over_again_go_on_in_their_order():
     assert (part.step, bits(part)) == (whole.step, bits(whole))
     part.fit((X[:20], Y[:20]), epochs=5)  # others begin anew
     assert part.step == whole.step + 1
+
+
+def test_a_loader_that_is_made_anew_goes_on_where_the_one_before_was():
+    whole, data = made(dropout=0.2)
+    whole.fit(data, epochs=4)
+    part, _ = made(dropout=0.2)
+    for steps in (2, 3, 4, 9, 20):
+        part.fit(rg.data.Loader((X, Y), 16, shuffle=True, seed=0), steps=steps)
+    assert (part.step, bits(part)) == (whole.step, bits(whole))
+    other = rg.data.Loader((X, Y), 16, shuffle=True, seed=1)
+    part.fit(other, steps=22)
+    assert (other.epoch, other.position) == (0, 2)
 
 
 def test_the_best_epoch_is_kept_where_checkpoints_fall_between_epochs(tmp_path):

@@ -105,7 +105,7 @@ def check_result(found):
 
 def check_in_order(data):
     """Raise an ArgumentError if a loader gives rows in another order than that of the data, or not all of them."""
-    if not getattr(getattr(data, "order", None), "keeps_rows", True):
+    if not getattr(data, "keeps_rows", True):
         raise ArgumentError("predictions come in the order of the data, a row for each, and this loader shuffles or leaves rows "
                             "out; hand over a loader without shuffle, order and drop_last, or the arrays")
 

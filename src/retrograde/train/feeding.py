@@ -22,8 +22,15 @@ def batches_of(data, shuffle=False) -> Any:
     return Loader(data, shuffle=shuffle) if is_rows else data
 
 
+def is_new(data):
+    """Whether data are a loader that has given nothing yet."""
+    return isinstance(data, Loader) and (data.epoch, data.position, data.is_fresh) == (0, 0, True)
+
+
 def same_rows(loader, other):
     """Whether the place of one loader means the same in another."""
+    if not isinstance(loader, Loader):
+        return False
     return {**loader.state_dict(), "epoch": 0, "position": 0} == {**other.state_dict(), "epoch": 0, "position": 0}
 
 

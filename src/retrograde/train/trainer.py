@@ -26,7 +26,7 @@ from .checks import (
     check_parts,
     no_batches,
 )
-from .feeding import batches_of, check_place, groups, rows_of, same_rows, whole
+from .feeding import batches_of, check_place, groups, is_new, rows_of, same_rows, whole
 from .finite import Finite
 from .interrupts import Interrupts
 from .metrics import Totals, named
@@ -98,9 +98,9 @@ class Trainer:
         self.step, self.epoch, self.stopped = 0, 0, None
         self.loss, self.history = None, []
         self._totals, self._is_begun, self._seconds = Totals(self.metrics), False, 0.0
-        #: After which step and epoch the run was saved last; the loader that was made of arrays last.
+        #: After which step and epoch the run was saved last; what was trained with last.
         self._saved: Any = None
-        self._made: Any = None
+        self._data: Any = None
 
     # Training.
     def fit(self, data, epochs: Any = None, *, steps: Any = None, validation=None):
@@ -233,12 +233,11 @@ class Trainer:
         self._is_begun = True
 
     def _batches(self, data):
-        """Batches of what `fit` is handed. Arrays that come again go on in the order of the loader that was made of them before."""
-        batches = batches_of(data, shuffle=True)
-        if batches is not data:
-            if self._made is not None and same_rows(self._made, batches):
-                batches.load_state_dict(self._made.state_dict())
-            self._made = batches
+        """Batches of what `fit` is handed. Arrays that come again, or a loader that is made anew, go on where those before were."""
+        batches, before = batches_of(data, shuffle=True), self._data
+        if before is not batches and is_new(batches) and same_rows(before, batches):
+            batches.load_state_dict(before.state_dict())
+        self._data = batches
         return batches
 
     def _parts(self, data, validation):
