@@ -38,8 +38,7 @@ class Block(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.norm1, self.attention = nn.LayerNorm(WIDTH), Attention()
-        self.norm2 = nn.LayerNorm(WIDTH)
+        self.norm1, self.attention, self.norm2 = nn.LayerNorm(WIDTH), Attention(), nn.LayerNorm(WIDTH)
         self.network = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
 
     def forward(self, x):
@@ -68,7 +67,12 @@ class GPT(nn.Module):
 
 def main():
     """Train on nine tenths of the text, report the loss on the rest, and write."""
-    options = arguments()
+    parser = argparse.ArgumentParser(description="Train a small character GPT.")
+    parser.add_argument("--text", type=Path, help="the file to learn from")
+    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--prompt", default="The ")
+    parser.add_argument("--length", type=int, default=400, help="how many characters to write")
+    options = parser.parse_args()
     rg.manual_seed(0)
     text = options.text.read_text(encoding="utf-8") if options.text else "\n".join(topics.values())
     characters = sorted(set(text))
@@ -79,16 +83,6 @@ def main():
     train(model, tokens[:split], options.steps)
     print(f"held-out loss {held_out_loss(model, tokens[split:]):.3f}")
     print(written(model, characters, options.prompt, options.length))
-
-
-def arguments():
-    """What the command line says."""
-    parser = argparse.ArgumentParser(description="Train a small character GPT.")
-    parser.add_argument("--text", type=Path, help="the file to learn from")
-    parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--prompt", default="The ")
-    parser.add_argument("--length", type=int, default=400, help="how many characters to write")
-    return parser.parse_args()
 
 
 def drawn(tokens, rng):
@@ -105,8 +99,7 @@ def loss_of(model, x, y):
 def train(model, tokens, steps):
     """Minimise the loss on random pieces; the learning rate rises for a twentieth of the steps and falls to a tenth."""
     optimizer = optim.AdamW(model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
-    rise = max(1, steps // 20)
-    schedule = optim.LambdaLR(optimizer, lambda i: min((i + 1) / rise, 0.55 + 0.45 * math.cos(math.pi * i / steps)))
+    schedule = optim.LambdaLR(optimizer, lambda i: min((i + 1) / max(1, steps // 20), 0.55 + 0.45 * math.cos(math.pi * i / steps)))
 
     @rg.jit
     def step(x, y):
@@ -145,10 +138,9 @@ def written(model, characters, prompt, length):
 
     rng, found = np.random.default_rng(0), [characters.index(c) for c in prompt if c in characters] or [0]
     for _ in range(length):
-        window = np.zeros((1, CONTEXT), np.int64)
         seen = found[-CONTEXT:]
-        window[0, : len(seen)] = seen  # what comes after the last character is not looked at
-        p = chances(rg.tensor(window), rg.tensor(len(seen) - 1)).numpy().astype(float)
+        window = rg.tensor([seen + [0] * (CONTEXT - len(seen))])  # what comes after the last character is not looked at
+        p = chances(window, rg.tensor(len(seen) - 1)).numpy().astype(float)
         found.append(int(rng.choice(len(characters), p=p / p.sum())))
     return "".join(characters[i] for i in found)
 

@@ -138,7 +138,7 @@ def test_examples_run(example, tmp_path):
 def test_the_page_of_examples_lists_all_of_them():
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| \[(\w+\.py)\]", page, re.MULTILINE)) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
-    assert {path.name: n for path in (ROOT / "examples").glob("*.py") if (n := len(path.read_text().splitlines())) > 160} == {}
+    assert {path.name: n for path in (ROOT / "examples").glob("*.py") if (n := len(path.read_text().splitlines())) >= 150} == {}
 
 
 def test_the_page_of_ops_is_up_to_date():

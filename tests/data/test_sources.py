@@ -93,11 +93,28 @@ def test_tables_of_pandas():
     assert batch["x"].tolist() == [1.5, 2.5] and batch["n"].dtype == "int64" and batch["s"] == ["a", "b"] and batch["d"].dtype.kind == "M"
 
 
+def test_columns_are_taken_in_the_order_of_their_rows_whatever_their_index_says():
+    pandas = pytest.importorskip("pandas", reason="pandas is not among the dependencies")
+    numbers = pandas.Series([5.0, 6.0, 7.0], index=[2, 0, 1])
+    table = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}, index=[1, 2, 0])
+    assert next(iter(Loader(numbers, 3))).tolist() == [5, 6, 7] == [source(numbers)[i] for i in range(3)]
+    assert next(iter(Loader(pandas.Series(["x", "y"], index=[1, 0]), 2))) == ["x", "y"]
+    x, y, z = next(iter(Loader((table, numbers, np.arange(3)), 2)))
+    assert x.tolist() == [[1, 4], [2, 5]] and y.tolist() == [5, 6] and z.tolist() == [0, 1]
+    with pytest.raises(DTypeError, match=r"a DataFrame among arrays needs numbers, got (object|str)"):
+        source((table.assign(b="text"), numbers))
+    with pytest.raises(ArgumentError, match="names that differ; there are several called a"):
+        source(pandas.DataFrame([[1, 2]], columns=["a", "a"]))
+    with pytest.raises(ArgumentError, match="several called 1"):
+        source(pandas.DataFrame([[1, 2]], columns=["1", 1]))
+
+
 def test_tables_of_polars():
     polars = pytest.importorskip("polars", reason="polars is not among the dependencies")
     batch = next(iter(Loader(polars.DataFrame({"x": [1.5, None], "n": [1, 2], "s": ["a", "b"]}), 2)))
     np.testing.assert_array_equal(batch["x"], [1.5, np.nan])
     assert batch["n"].tolist() == [1, 2] and batch["s"] == ["a", "b"]
+    assert next(iter(Loader((polars.DataFrame({"x": [1.0], "y": [2.0]}), polars.Series([3])), 1)))[0].tolist() == [[1, 2]]
 
 
 def test_tables_of_arrow():
@@ -106,3 +123,5 @@ def test_tables_of_arrow():
     rows = source(arrow.concat_tables([table, table]))
     assert len(rows) == 6 and rows[4]["x"] == 2.5 and rows[5]["s"] is None and rows[3]["v"].tolist() == [1, 2]
     assert source(table.to_batches()[0])[1]["x"] == 2.5
+    assert [*source(table["x"])] == [1.5, 2.5, 3.5] == [*source(table["x"].chunk(0))] and source(table["s"])[2] is None
+    assert source((table.select(["x"]), np.arange(3)))[1][0].tolist() == [2.5]

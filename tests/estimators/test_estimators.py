@@ -307,6 +307,9 @@ def test_predictions_do_not_depend_on_the_rows_beside(classes):
     (NetClassifier(loss="squared_error"), "loss is one of cross_entropy"), (NetClassifier(loss=3), "got int"),
     (NetClassifier(epochs=0), "epochs must be an integer of at least 1, got 0"), (NetClassifier(batch_size=1.5), "batch_size"),
     (NetClassifier(class_weight={"cow": 1.0}), "no classes.*cow"), (NetClassifier(class_weight="equal"), "got 'equal'"),
+    (NetClassifier(class_weight={"cat": -1.0}), r"at least 0, got \{'cat': -1.0\}"), (NetClassifier(class_weight={"cat": np.nan}), "at least 0"),
+    (NetClassifier(class_weight={"cat": np.inf}), "finite numbers"), (NetClassifier(clip_norm=-1.0), "clip_norm must be a number greater than 0"),
+    (NetClassifier(patience=0), "patience must be an integer of at least 1"), (NetClassifier(schedule=0.9), "schedule is a function.*got float"),
     (NetClassifier(early_stopping=True, validation_fraction=1.0), "validation_fraction must be between 0 and 1"),
     (NetClassifier(loss=lambda x, y: x.mean(), class_weight="balanced"), "one number for each of 128 rows"),
 ])

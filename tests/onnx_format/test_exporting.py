@@ -160,3 +160,16 @@ def test_wrong_names_are_refused(tmp_path):
         exported(nn.Linear(2, 2), rg.ones(1, 2), tmp_path, input_names=["a", "b"])
     with pytest.raises(rg.errors.ArgumentError, match="has no axis 5"):
         exported(nn.Linear(2, 2), rg.ones(1, 2), tmp_path, dynamic={"input": {5: "n"}})
+
+
+@pytest.mark.parametrize(("dynamic", "message"), [
+    ("batch", "sizes of one name are equal, and 'batch' would be 2 for axis 0 of x, 5 for axis 0 of table"),
+    ({"x": {0: "n"}, "table": {1: "n"}}, "'n' would be 2 for axis 0 of x, 3 for axis 1 of table"),
+    (["batch"], r"or None; got \['batch'\]"), (True, "got True"), ({"x": ["batch"]}, r"got \{'x': \['batch'\]\}"),
+    ("", "not empty, got ''"), ({"x": {0: 5}}, "by a text that is not empty, got 5"),
+])
+def test_sizes_that_may_change_are_named_as_the_arguments_have_them(dynamic, message, tmp_path):
+    with pytest.raises(rg.errors.ArgumentError, match=message):
+        exported(lambda x, table: x @ table.T, (rg.ones(2, 3), rg.ones(5, 3)), tmp_path, dynamic=dynamic)
+    with pytest.raises(rg.errors.ArgumentError, match="'batch' is the size of an axis that is empty here"):
+        exported(nn.Linear(2, 2), rg.ones(0, 2), tmp_path)

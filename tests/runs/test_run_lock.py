@@ -218,3 +218,42 @@ def test_a_folder_is_free_when_what_waited_for_the_disk_is_on_it(tmp_path, monke
     held.acquire()
     held.release()
     assert [c.step for c in checkpoints(tmp_path)] == [2]
+
+
+def failed(folder, at):
+    """A trainer that an error has ended, while a checkpoint was on its way to the disk."""
+    def fail():
+        raise ValueError("a fault")
+
+    trainer = trainer_into(folder, AfterStep(at, fail))
+    with pytest.raises(ValueError, match="a fault"):
+        fitted(trainer)
+    return trainer
+
+
+def test_a_new_trainer_of_the_process_waits_for_what_an_ended_one_still_writes(tmp_path, monkeypatch):
+    gate, write = threading.Event(), saving._Snapshot.write
+    monkeypatch.setattr(saving._Snapshot, "write", lambda *args: gate.wait(60) and write(*args))
+    failed(tmp_path, 5)
+    threading.Timer(0.2, gate.set).start()
+    again = trainer_into(tmp_path)
+    assert fitted(again) == fitted(trainer_into(None))
+    assert [c.step for c in checkpoints(tmp_path)] == [4, 6, 8]
+    assert saving._LEAVING == {}
+
+
+def test_a_training_that_goes_on_after_an_error_still_has_the_folder_to_itself(tmp_path, monkeypatch):
+    gate, write = threading.Event(), saving.write_files
+    monkeypatch.setattr(saving, "write_files", lambda *args: (gate.wait(60), write(*args)))
+    trainer, told = failed(tmp_path, 3), []
+    gate.set()
+
+    def come_in():
+        trainer._saver.wait()
+        with pytest.raises(rg.errors.CheckpointError, match="this process"):
+            lock.RunLock(tmp_path).acquire()
+        told.append(trainer.step)
+
+    trainer._callbacks._all.append(AfterStep(7, come_in))
+    fitted(trainer)
+    assert told == [7]

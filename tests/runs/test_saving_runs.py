@@ -259,6 +259,16 @@ def test_a_process_that_ends_writes_what_it_has_saved(tmp_path):
     assert rg.load_run(tmp_path)["x"][0] == 2
 
 
+def test_what_went_wrong_behind_is_told_when_the_process_ends_without_another_save(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = subprocess.run([sys.executable, "-c", LAST, tmp_path / "file"], check=False, capture_output=True, text=True)
+    assert "file is a file, and a run is saved in a folder" in done.stderr
+    alone = LAST.replace("range(3)", "range(1)")
+    done = subprocess.run([sys.executable, "-c", alone, tmp_path / "file"], check=True, capture_output=True, text=True)
+    assert done.stderr.count("a checkpoint was not saved: StorageError") == 1
+    assert subprocess.run([sys.executable, "-c", alone, tmp_path], check=True, capture_output=True, text=True).stderr == ""
+
+
 def test_several_that_save_into_one_folder_lose_nothing(tmp_path):
     def save(who):
         for i in range(5):

@@ -140,6 +140,15 @@ def test_where_a_library_is_missing_the_error_says_how_to_get_it(monkeypatch, ma
         make()
 
 
+@pytest.mark.parametrize(("log", "name"), [(train.CSVLog, "folder"), (train.CSVLog, "file/log.csv"), (train.TensorBoardLog, "file")])
+def test_a_log_that_cannot_be_written_is_an_error_of_ours(tmp_path, log, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(rg.errors.StorageError, match=f"{name} cannot be written"):
+        fitted(1, [log(tmp_path / name)])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
 def test_mlflow_has_what_was_logged_in_one_run_also_after_a_resume(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="comes with the extra `mlflow`")
     monkeypatch.chdir(tmp_path)

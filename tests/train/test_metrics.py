@@ -116,6 +116,35 @@ def test_columns_that_are_constant_are_explained_or_not():
     assert metrics.r2_score([[1.0, 2.0], [1.0, 2.0]], [[1.0, 2.0], [1.0, 3.0]]) == 0.5
 
 
+OF_CLASSES = [train.Accuracy, lambda: train.TopK(2), train.F1, lambda: train.F1("micro"), lambda: train.F1("weighted"), lambda: train.Calibration(5), train.Perplexity]
+
+
+@pytest.mark.parametrize("make", OF_CLASSES)
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_targets_that_are_to_be_ignored_do_not_count(make, is_compiled):
+    rng = np.random.default_rng(0)
+    scores, targets = rng.normal(size=(40, 4, 3)).astype(np.float32), rng.integers(0, 4, (40, 3))
+    is_padding = rng.random((40, 3)) < 0.4
+    whole, part = make(), make()
+    batch = rg.jit(whole.batch) if is_compiled else whole.batch
+    whole.batch = batch
+    whole.update(scores, np.where(is_padding, -100, targets))
+    part.update(scores.transpose(0, 2, 1)[~is_padding], targets[~is_padding])
+    assert whole.compute() == pytest.approx(part.compute(), rel=1e-5)
+
+
+def test_a_class_that_there_is_not_is_never_among_the_largest():
+    top = train.TopK(2)
+    top.update(-np.ones((3, 4), np.float32), np.array([7, -1, 0]))
+    assert top.compute() == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("make", [*OF_CLASSES, train.AUC])
+def test_one_score_is_no_score_of_a_class_each(make):
+    with pytest.raises(rg.errors.ShapeError, match=r"one score is the largest of one.*targets of shape \(6,\)"):
+        make().update(np.ones((6, 1), np.float32), np.array([0, 1] * 3))
+
+
 def test_shapes_and_options_that_do_not_fit_are_errors():
     for metric in (train.Accuracy(), train.TopK(), train.F1(), train.Perplexity(), train.Calibration(), train.R2()):
         with pytest.raises(rg.errors.ShapeError):

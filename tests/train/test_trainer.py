@@ -10,6 +10,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn, optim, train
+from retrograde.torch.utils.data import DataLoader, TensorDataset, WeightedRandomSampler
 from train import endurance, kills
 
 CROSS = nn.functional.cross_entropy
@@ -371,6 +372,19 @@ assert runs.checkpoints("run")[-1].step == 6
     (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit((X, Y), epochs=1, validation=0.2), "got float"),
     (lambda m, o: train.Trainer(m, o, CROSS, progress=False).fit([X, Y], epochs=1), r"got a Tensor|got a ndarray"),
     (lambda m, o: train.EarlyStopping(patience=0), "patience must be an integer of at least 1"),
+    (lambda m, o: train.Trainer(m, o, CROSS, clip_norm=-1.0), "clip_norm must be a number greater than 0, or None, got -1.0"),
+    (lambda m, o: train.Trainer(m, o, CROSS, clip_norm="1"), "clip_norm must be a number"),
+    (lambda m, o: train.Trainer(m, o, CROSS, ema=1.0), "ema must be a number from 0 on and below 1, such as 0.999"),
+    (lambda m, o: train.Trainer(m, o, CROSS, ema=True), "ema must be a number"),
+    (lambda m, o: train.Trainer(lambda x: x, o, CROSS), "model must be an nn.Module, got function"),
+    (lambda m, o: train.Trainer(m, "adam", CROSS), "optimizer must be an optimizer of rg.optim, got 'adam'"),
+    (lambda m, o: train.Trainer(m, o, "mse"), r"loss must be a function of \(outputs, targets\), got 'mse'"),
+    (lambda m, o: train.Trainer(m, o, CROSS, callbacks=train.EarlyStopping()), r"got EarlyStopping; write callbacks=\[\.\.\.\]"),
+    (lambda m, o: train.Trainer(m, o, lambda z, y: None, progress=False).fit((X, Y), epochs=1), "the loss must be a tensor.*got NoneType"),
+    (lambda m, o: train.Trainer(m, o, forward=lambda m, b: m(b[0]).sum(), progress=False).fit((X, Y), epochs=1),
+     r"forward\(model, batch\) must return \(loss, outputs, targets\).*got Tensor"),
+    (lambda m, o: train.Trainer(m, o, forward=lambda m, b: (m(b[0]).sum(), None), progress=False, compiled=False).fit((X, Y), epochs=1),
+     "got tuple of 2 parts"),
 ])
 def test_what_cannot_be_trained_is_refused_with_what_to_write(make, said):
     model = nn.Linear(4, 2)
@@ -392,6 +406,67 @@ def test_data_without_a_batch_are_an_error_and_no_endless_loop():
     assert (trainer.step, trainer.epoch) == (1, 1)
 
 
+class Looking(train.Callback):
+    """Evaluates and predicts with the loader of the training, in the middle of an epoch and at its beginning."""
+
+    def __init__(self, data):
+        self.data, self.found = data, []
+
+    def begin(self, trainer, data, epochs, steps):
+        self.after_step(trainer)
+
+    def after_step(self, trainer):
+        self.found.append(trainer.evaluate(self.data)["loss"] - trainer.evaluate((X, Y))["loss"])
+
+
+def test_evaluation_of_the_data_that_are_trained_with_is_of_all_of_them_and_moves_nothing(tmp_path):
+    unseen, data = made(dropout=0.3)
+    unseen.fit(data, epochs=3)
+    for steps in (7, 15):  # 7 are one epoch and a part of the next
+        trainer, data = made(dropout=0.3, checkpoint=tmp_path, save_every=1)
+        looking = Looking(data)
+        trainer._callbacks._all.append(looking)
+        trainer.fit(data, steps=steps)
+        assert looking.found == pytest.approx([0.0] * len(looking.found), abs=1e-6)
+    assert (trainer.step, trainer.epoch, bits(trainer)) == (unseen.step, unseen.epoch, bits(unseen))
+
+
+def test_predictions_come_for_each_row_in_its_order_or_not_at_all():
+    trainer, _ = made()
+    expected = trainer.predict(X)
+    for options in ({}, {"workers": 2}, {"batch_size": 10, "drop_last": True}):
+        assert np.allclose(trainer.predict(rg.data.Loader((X, Y), **options)), expected, atol=1e-6)
+    for options in ({"shuffle": True}, {"batch_size": 16, "drop_last": True}, {"order": rg.data.ByLength(range(70), 10)}):
+        with pytest.raises(rg.errors.ArgumentError, match="this loader shuffles or leaves rows out"):
+            trainer.predict(rg.data.Loader((X, Y), **options))
+    rows = TensorDataset(rg.tensor(X), rg.tensor(Y))
+    assert np.allclose(trainer.predict(DataLoader(rows, batch_size=10, drop_last=True)), expected, atol=1e-6)
+    for options in ({"shuffle": True}, {"batch_size": 16, "drop_last": True}, {"sampler": WeightedRandomSampler([1.0] * 70, 70)}):
+        with pytest.raises(rg.errors.ArgumentError, match="this loader shuffles or leaves rows out"):
+            trainer.predict(DataLoader(rows, **options))
+
+
+def test_tables_and_columns_are_data_and_a_path_is_told_what_reads_it():
+    pandas = pytest.importorskip("pandas")
+    table, labels = pandas.DataFrame(X), pandas.Series(Y, index=np.arange(70)[::-1])
+    trainer, _ = made()
+    other, _ = made()
+    assert trainer.fit((table, labels), epochs=2)[-1]["loss"] == other.fit((X, Y), epochs=2)[-1]["loss"]
+    with pytest.raises(rg.errors.ArgumentError, match=r"batches \(inputs, targets\), got a dict of 4 parts"):
+        trainer.fit(table, epochs=3)
+    with pytest.raises(rg.errors.DTypeError, match=r"for the file 'a\.csv' there are rg\.data\.csv"):
+        trainer.fit("a.csv", epochs=3)
+
+
+def test_a_schedule_of_steps_does_not_go_on_as_one_of_epochs(tmp_path):
+    first, data = made(schedule=STEPPED, checkpoint=tmp_path)
+    first.fit(data, epochs=1)
+    second, data = made(schedule=STEPPED, schedule_each="epoch", checkpoint=tmp_path)
+    with pytest.raises(rg.errors.ArgumentError, match="trained with schedule_each='step', this trainer has 'epoch'"):
+        second.fit(data, epochs=2)
+    assert second.step == 0
+
+
 def test_a_layer_that_is_frozen_in_evaluation_is_so_after_evaluation_and_prediction():
     trainer, _ = made(dropout=0.5)
     trainer.model[2].eval()
@@ -411,6 +486,18 @@ def test_arrays_that_are_handed_over_again_go_on_in_their_order():
     assert (part.step, bits(part)) == (whole.step, bits(whole))
     part.fit((X[:20], Y[:20]), epochs=5)  # others begin anew
     assert part.step == whole.step + 1
+
+
+def test_a_loader_that_is_made_anew_goes_on_where_the_one_before_was():
+    whole, data = made(dropout=0.2)
+    whole.fit(data, epochs=4)
+    part, _ = made(dropout=0.2)
+    for steps in (2, 3, 4, 9, 20):
+        part.fit(rg.data.Loader((X, Y), 16, shuffle=True, seed=0), steps=steps)
+    assert (part.step, bits(part)) == (whole.step, bits(whole))
+    other = rg.data.Loader((X, Y), 16, shuffle=True, seed=1)
+    part.fit(other, steps=22)
+    assert (other.epoch, other.position) == (0, 2)
 
 
 def test_the_best_epoch_is_kept_where_checkpoints_fall_between_epochs(tmp_path):

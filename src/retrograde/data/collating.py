@@ -61,8 +61,16 @@ def _numbers(rows):
     return batch.astype(default_float) if batch.dtype == np.float64 else batch
 
 
+def _check_kind(rows, kind):
+    """Raise a DTypeError unless all rows are of a kind, such as Mapping."""
+    if odd := [row for row in rows if not isinstance(row, kind)]:
+        raise DTypeError(f"the rows of a batch must be alike, got {type(rows[0]).__name__} and {type(odd[0]).__name__}; several "
+                         "lists of one length are a source as a tuple of arrays, (np.asarray(x), np.asarray(y))")
+
+
 def _mapped(rows):
     first = rows[0]
+    _check_kind(rows, Mapping)
     for row in rows:
         if row.keys() != first.keys():
             raise ArgumentError(f"the rows of a batch must have the same keys, got {list(first)} and {list(row)}")
@@ -71,6 +79,7 @@ def _mapped(rows):
 
 def _sequence(rows):
     first = rows[0]
+    _check_kind(rows, (tuple, list))
     if isinstance(first, list) and first and all([isinstance(x, Number) for x in first]):
         return collate([np.asarray(row, default_float if isinstance(row[0], float) else None) for row in rows])
     if len({len(row) for row in rows}) > 1:

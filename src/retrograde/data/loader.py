@@ -59,6 +59,11 @@ class Loader:
     def __len__(self):
         return len(self.order)
 
+    @property
+    def keeps_rows(self):
+        """Whether an epoch has each row, in the order of the source, as far as the order says."""
+        return getattr(self.order, "keeps_rows", True)
+
     def __iter__(self):
         if not self.is_fresh:
             self.epoch, self.position = self.epoch + 1, 0

@@ -47,6 +47,8 @@ class Batched:
     def __init__(self, count, batch_size, is_shuffled, drops_last):
         self.count, self.size = count, checked_size(batch_size)
         self.is_shuffled, self.drops_last = is_shuffled, drops_last
+        #: Whether an epoch has each row, in the order of the source.
+        self.keeps_rows = not is_shuffled and (not drops_last or count % self.size == 0)
 
     def __len__(self):
         return number_of_batches(self.count, self.size, self.drops_last)
@@ -82,6 +84,9 @@ class ByLength:
     >>> sorted(sorted(batch.tolist()) for batch in order.batches(key=0, start=0))
     [[0, 5], [1, 3], [2, 4]]
     """
+
+    #: Whether an epoch has each row, in the order of the source.
+    keeps_rows = False
 
     def __init__(self, lengths, batch_size, pool=50, drop_last=False):
         self.lengths = np.asarray(lengths)

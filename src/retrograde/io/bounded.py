@@ -42,6 +42,15 @@ def refused(path, done, error):
     return made
 
 
+@contextmanager
+def refusing(path, done):
+    """Within it what the system refuses is a StorageError: that `path` cannot be "read" or "written"."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(path, done, error) from error
+
+
 def parsed(path, content, size):
     """The JSON in bytes of the file `path`; an error if it is none, or takes far more memory than `size` bytes."""
     if not is_modest(content, size):

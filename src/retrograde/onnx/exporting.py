@@ -172,10 +172,30 @@ def _input_names(function, arguments, given, count):
 
 def _dynamic_axes(dynamic, names, leaves):
     """{(number of an input, axis): name of its size}."""
+    found = _named_axes(dynamic, names, leaves)
+    sizes: dict[str, dict] = {}
+    for (i, axis), name in found.items():
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"the size of an axis is named by a text that is not empty, got {name!r}")
+        sizes.setdefault(name, {})[f"axis {axis} of {names[i]}"] = leaves[i].shape[axis]
+    for name, of_axes in sizes.items():
+        if len(set(of_axes.values())) > 1:
+            told = ", ".join(f"{size} for {axis}" for axis, size in of_axes.items())
+            raise ArgumentError(f"sizes of one name are equal, and {name!r} would be {told}; say which axes may change by "
+                                "dynamic={input: {axis: name}}")
+        if 0 in of_axes.values():
+            raise ArgumentError(f"{name!r} is the size of an axis that is empty here; hand over arguments with something in it")
+    return found
+
+
+def _named_axes(dynamic, names, leaves):
     if dynamic is None:
         return {}
     if isinstance(dynamic, str):
         return {(i, 0): dynamic for i, leaf in enumerate(leaves) if leaf.ndim}
+    if not isinstance(dynamic, dict) or not all([isinstance(axes, dict) for axes in dynamic.values()]):
+        raise ArgumentError(f"dynamic is the name of the first size of all inputs, or {{input: {{axis: name}}}}, or None; got "
+                            f"{dynamic!r}")
     found = {}
     for name, axes in dynamic.items():
         if name not in names:

@@ -1,7 +1,9 @@
 """Saving a run: its parts are copied at once, and written now or by a thread while the training goes on."""
 
+import atexit
 import math
 import os
+import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,7 +37,8 @@ def save_run(path, /, *, step=None, metric=None, keep_last=None, keep_best=0, mo
     wait       whether to return when the checkpoint is on the disk; otherwise what is saved is copied, and a thread writes it
 
     A checkpoint is complete or absent, whatever happens meanwhile. Returns its folder, or None if it is written later: what goes
-    wrong then is raised by the next save into the same folder; `rg.runs.RunSaver` can wait.
+    wrong then is raised by the next save into the same folder, or told on stderr when the process ends; `rg.runs.RunSaver` can
+    wait.
 
     >>> model = rg.nn.Linear(2, 1)
     >>> optimizer = rg.optim.AdamW(model.parameters())
@@ -68,8 +71,12 @@ class RunSaver:
         self._begin()
 
     def _begin(self):
-        self._lock, self._waiting, self._thread, self._error = threading.Lock(), [], None, None
-        self._process, self._is_left = os.getpid(), False
+        self._lock, self._waiting, self._thread = threading.Lock(), [], None
+        #: What went wrong behind, and was not raised yet.
+        self._error: BaseException | None = None
+        #: The folder, once a training into it is over.
+        self._left: str | None = None
+        self._process = os.getpid()
 
     @contextmanager
     def alone(self, goes_on):
@@ -79,6 +86,9 @@ class RunSaver:
         self._renew()
         self.wait()
         self.check()
+        place, self._left = os.path.realpath(self.path), None
+        if (leaving := _LEAVING.get(place)) is not None:
+            leaving._settle()  # noqa: SLF001 - it is one of us, and trains no more
         try:
             with _refused(self.path):
                 self._held.acquire()
@@ -88,10 +98,11 @@ class RunSaver:
             yield
         finally:
             with self._lock:
-                # What waits for the disk is still to be written.
-                self._is_left = self._thread is not None
-                if not self._is_left:
+                if self._thread is None:
                     self._held.release()
+                else:  # what waits for the disk is still to be written
+                    self._left = place
+                    _LEAVING[place] = self
 
     def save(self, *, step=None, metric=None, wait=False, keep=None, **parts):
         """Save what the parts are now; with `wait` it is on the disk on return, and the folder of the checkpoint is returned."""
@@ -131,15 +142,17 @@ class RunSaver:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._thread = None
-                    if self._is_left:
+                    if self._left is not None:
                         self._held.release()
+                        _LEAVING.pop(self._left, None)
+                    self._thread = None  # last: whoever waits for it finds the folder free
                     return
                 snapshot = self._waiting.pop(0)
             try:
                 self._written(snapshot, snapshot.path)
             except BaseException as error:  # noqa: BLE001 - raised by the next call, in the thread that saves
                 self._error = error
+                atexit.register(self._tell)  # or told, if there is none
             del snapshot
 
     def _written(self, snapshot, path):
@@ -151,14 +164,23 @@ class RunSaver:
 
     def wait(self):
         """Wait until everything that was saved is on the disk; an error that came up meanwhile is raised."""
+        self._settle()
+        self._raise()
+
+    def _settle(self):
         while (thread := self._thread) is not None and self._process == os.getpid():
             thread.join(_LOOK)  # so that Ctrl-C is heard
-        self._raise()
 
     def _raise(self):
         error, self._error = self._error, None
         if error is not None:
+            atexit.unregister(self._tell)
             raise error
+
+    def _tell(self):
+        error, self._error = self._error, None
+        if error is not None and self._process == os.getpid():
+            print(f"a checkpoint was not saved: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 class _Keep:
@@ -234,6 +256,8 @@ def _worth_keeping(waiting, new):
     return [best] if is_best else []
 
 
+#: By folder, whose training has ended, while the last of it may still be on its way to the disk.
+_LEAVING: dict[str, RunSaver] = {}
 _SAVERS: dict[str, RunSaver] = {}
 _MAKING = forkable()
 

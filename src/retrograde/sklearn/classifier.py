@@ -96,7 +96,9 @@ class NetClassifier(_base.ClassifierMixin, Net):
             labels = self.classes_.tolist()
             if unknown := [label for label in self.class_weight if label not in labels]:
                 raise ArgumentError(f"class_weight has labels that are no classes: {unknown}; classes are {labels}")
-            of_class = np.array([self.class_weight.get(label, 1.0) for label in labels])
+            of_class = np.array([self.class_weight.get(label, 1.0) for label in labels], float)
+            if not (of_class >= 0).all() or np.isinf(of_class).any():
+                raise ArgumentError(f"class_weight must be finite numbers of at least 0, got {self.class_weight}")
         return weight * of_class[numbers].astype(dtype)
 
     def _outputs_of(self, targets):

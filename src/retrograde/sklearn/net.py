@@ -14,6 +14,7 @@ from ..ops.axes.reductions import mean
 from ..ops.random.draws import Generator, drawing_from
 from ..tensor.creation import asarray
 from ..train.callbacks import EarlyStopping
+from ..train.checks import check_numbers
 from ..train.steps import called
 from ..train.trainer import Trainer
 from .making import made_dtype, made_loss, made_optimizer, network
@@ -65,7 +66,7 @@ class Net(_base.BaseEstimator):
             trained, out = held_out(len(X), self.validation_fraction, seed, None if labels is None else targets)
             validation = Loader(tuple([part[out] for part in parts]), self.batch_size)
             parts = [part[trained] for part in parts]
-            self._stopping = EarlyStopping(patience=self.patience, restore_best=True)
+            self._stopping = EarlyStopping(patience=int(self.patience), restore_best=True)
         self._trainer = self._made_trainer()
         self._run(parts, seed, epochs, validation)
         return self
@@ -139,10 +140,14 @@ class Net(_base.BaseEstimator):
         return X, y, sample_weight
 
     def _check_parameters(self):
-        for name in ("batch_size", "epochs"):
+        for name in ("batch_size", "epochs", "patience"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
                 raise ArgumentError(f"{name} must be an integer of at least 1, got {value!r}")
+        if self.schedule is not None and not callable(self.schedule):
+            raise ArgumentError(f"schedule is a function of the optimizer that returns a schedule, got "
+                                f"{type(self.schedule).__name__}")
+        check_numbers(self.clip_norm)
 
     def _check_row(self, X):
         if X.shape[1:] != self._row:

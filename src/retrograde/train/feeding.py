@@ -1,5 +1,7 @@
 """What a trainer is fed with: batches of a loader, or of arrays."""
 
+from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -8,20 +10,42 @@ from .. import tree
 from ..core.value import Value
 from ..data.loader import Loader
 from ..data.sources.base import Source
+from ..data.sources.made import is_table
 from ..errors import ArgumentError
 
 
 def batches_of(data, shuffle=False) -> Any:
-    """`data` if it gives batches; arrays, a tuple or dictionary of arrays, and sources are put into a loader."""
-    is_rows = isinstance(data, (np.ndarray, Value, Source)) or type(data) in (tuple, dict)
+    """`data` if it gives batches; arrays, a tuple or dictionary of arrays, tables and sources are put into a loader."""
+    is_rows = type(data) in (tuple, dict) or is_table(data) or isinstance(data, (np.ndarray, Value, Source, str, bytes, PathLike))
     if data is not None and not is_rows and not hasattr(data, "__iter__"):
         raise ArgumentError(f"data are a loader, arrays (inputs, targets), or batches to iterate over, got {type(data).__name__}")
     return Loader(data, shuffle=shuffle) if is_rows else data
 
 
+def is_new(data):
+    """Whether data are a loader that has given nothing yet."""
+    return isinstance(data, Loader) and (data.epoch, data.position, data.is_fresh) == (0, 0, True)
+
+
 def same_rows(loader, other):
     """Whether the place of one loader means the same in another."""
+    if not isinstance(loader, Loader):
+        return False
     return {**loader.state_dict(), "epoch": 0, "position": 0} == {**other.state_dict(), "epoch": 0, "position": 0}
+
+
+@contextmanager
+def whole(data):
+    """Within it a loader gives a whole epoch, wherever it stands; after it, it stands there again, and training goes on from it."""
+    if not isinstance(data, Loader):
+        yield
+        return
+    place = data.epoch, data.position, data.is_fresh
+    data.position, data.is_fresh = 0, True
+    try:
+        yield
+    finally:
+        data.epoch, data.position, data.is_fresh = place
 
 
 def check_place(data):

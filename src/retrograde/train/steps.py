@@ -9,7 +9,7 @@ from ..core.mode import no_grad
 from ..errors import OutOfRangeError
 from ..nn.utils import clip_grad_norm_
 from ..transforms.jit import jit
-from .checks import pair_of
+from .checks import check_result, pair_of
 
 
 def of_pair(loss):
@@ -43,7 +43,7 @@ class Steps:
             return {name: metric.batch(outputs, targets) for name, metric in metrics.items()}
 
         def gradients(batch, share):
-            loss, outputs, targets = forward(model, batch)
+            loss, outputs, targets = check_result(forward(model, batch))
             (loss * share.astype(loss.dtype)).backward()
             with no_grad():
                 return together.mean(loss.detach()), results(outputs, targets)
@@ -57,7 +57,7 @@ class Steps:
                 averaged.update_parameters(model)
 
         def whole(batch):
-            loss, outputs, targets = forward(model, batch)
+            loss, outputs, targets = check_result(forward(model, batch))
             loss.backward()
             update()
             with no_grad():
@@ -67,7 +67,7 @@ class Steps:
 
         def evaluated(batch):
             with no_grad():
-                loss, outputs, targets = forward(shown, batch)
+                loss, outputs, targets = check_result(forward(shown, batch))
                 return loss, results(outputs, targets)
 
         def predicted(inputs):

@@ -16,8 +16,17 @@ from ..runs.loading import load_run
 from ..runs.saving import RunSaver
 from ..transforms.autocast import autocast as autocast_to
 from .callbacks import Callbacks
-from .checks import check_count, check_left_out, check_monitor, check_parts, no_batches
-from .feeding import batches_of, check_place, groups, rows_of, same_rows
+from .checks import (
+    check_callbacks,
+    check_count,
+    check_in_order,
+    check_left_out,
+    check_monitor,
+    check_numbers,
+    check_parts,
+    no_batches,
+)
+from .feeding import batches_of, check_place, groups, is_new, rows_of, same_rows, whole
 from .finite import Finite
 from .interrupts import Interrupts
 from .metrics import Totals, named
@@ -73,6 +82,8 @@ class Trainer:
         self._together = Together(distributed)
         model = self._together.parallel(model)
         check_parts(model, optimizer, loss, schedule, schedule_each)
+        check_numbers(clip_norm, ema)
+        check_callbacks(callbacks)
         self.model, self.optimizer, self.schedule, self.schedule_each = model, optimizer, schedule, schedule_each
         self.averaged = None if ema is None else AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(ema), use_buffers=False)
         self.accumulate, self.save_every, self.keep_best, self.monitor = accumulate, save_every, keep_best, monitor
@@ -87,9 +98,9 @@ class Trainer:
         self.step, self.epoch, self.stopped = 0, 0, None
         self.loss, self.history = None, []
         self._totals, self._is_begun, self._seconds = Totals(self.metrics), False, 0.0
-        #: After which step and epoch the run was saved last; the loader that was made of arrays last.
+        #: After which step and epoch the run was saved last; what was trained with last.
         self._saved: Any = None
-        self._made: Any = None
+        self._data: Any = None
 
     # Training.
     def fit(self, data, epochs: Any = None, *, steps: Any = None, validation=None):
@@ -183,10 +194,10 @@ class Trainer:
 
     # Use.
     def evaluate(self, data):
-        """The loss and the metrics of the model, or of its averages, on data; by name."""
-        totals = Totals(self.metrics)
-        with self._evaluated():
-            for batch in batches_of(data):
+        """The loss and the metrics of the model, or of its averages, on data; by name. A loader stays at the place where it is."""
+        totals, data = Totals(self.metrics), batches_of(data)
+        with self._evaluated(), whole(data):
+            for batch in data:
                 loss, result = self._steps.evaluate(batch)
                 totals.add(rows_of(batch), loss, result)
         if not totals.rows:
@@ -194,9 +205,11 @@ class Trainer:
         return totals.results()
 
     def predict(self, data):
-        """What the model, or its averages, make of data, as arrays; targets beside the inputs are left out."""
-        with self._evaluated():
-            found = [self._steps.predict(batch) for batch in batches_of(data)]
+        """What the model, or its averages, make of data, as arrays in the order of the rows; targets beside inputs are left out."""
+        data = batches_of(data)
+        check_in_order(data)
+        with self._evaluated(), whole(data):
+            found = [self._steps.predict(batch) for batch in data]
         if not found:
             raise no_batches("predict from")
         return tree.map(lambda *parts: np.concatenate([np.asarray(part) for part in parts]), *found)
@@ -220,12 +233,11 @@ class Trainer:
         self._is_begun = True
 
     def _batches(self, data):
-        """Batches of what `fit` is handed. Arrays that come again go on in the order of the loader that was made of them before."""
-        batches = batches_of(data, shuffle=True)
-        if batches is not data:
-            if self._made is not None and same_rows(self._made, batches):
-                batches.load_state_dict(self._made.state_dict())
-            self._made = batches
+        """Batches of what `fit` is handed. Arrays that come again, or a loader that is made anew, go on where those before were."""
+        batches, before = batches_of(data, shuffle=True), self._data
+        if before is not batches and is_new(batches) and same_rows(before, batches):
+            batches.load_state_dict(before.state_dict())
+        self._data = batches
         return batches
 
     def _parts(self, data, validation):
@@ -244,12 +256,16 @@ class Trainer:
     def state_dict(self):
         """How far training has come."""
         return {"step": self.step, "epoch": self.epoch, "stopped": self.stopped, "history": [dict(logs) for logs in self.history],
-                "totals": self._totals.state_dict(), "seconds": self._seconds, "accumulate": self.accumulate}
+                "totals": self._totals.state_dict(), "seconds": self._seconds, "accumulate": self.accumulate,
+                "schedule_each": self.schedule_each}
 
     def load_state_dict(self, state):
         """Be as far as `state_dict` said."""
         if state["accumulate"] != self.accumulate:
             raise ArgumentError(f"the run was trained with accumulate={state['accumulate']}, this trainer has {self.accumulate}")
+        # Runs of before did not say.
+        if self.schedule is not None and (each := state.get("schedule_each", self.schedule_each)) != self.schedule_each:
+            raise ArgumentError(f"the run was trained with schedule_each={each!r}, this trainer has {self.schedule_each!r}")
         self._totals.load_state_dict(state["totals"])
         self.step, self.epoch, self.stopped, self._seconds = (state[name] for name in ("step", "epoch", "stopped", "seconds"))
         self.history = [dict(logs) for logs in state["history"]]

@@ -1,5 +1,6 @@
 """Text files by line: only the places of lines are kept in memory."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +30,14 @@ class Lines(Source):
 
     def row(self, i):
         start, end = int(self.starts[i]), int(self.starts[i + 1])
-        with self.path.open("rb") as file:
-            file.seek(start)
-            raw = file.read(end - start)
-        if len(raw) < end - start:
-            raise DataError(f"{self.where(i)}: the file has become shorter since it was opened")
+        try:
+            with self.path.open("rb") as file:
+                if os.fstat(file.fileno()).st_size < self.size:
+                    raise DataError(f"{self.where(i)}: the file has become shorter since it was opened")
+                file.seek(start)
+                raw = file.read(end - start)
+        except OSError as error:
+            raise DataError(f"{self.where(i)}: {error.strerror}") from None
         try:
             return raw.decode(self.encoding).rstrip("\r\n")
         except UnicodeDecodeError as error:

@@ -1,5 +1,6 @@
 """Sources of what is in memory: arrays, columns, tables, and anything with `len` and `[]`."""
 
+from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -34,12 +35,12 @@ def source(rows: Any, *more):
         return Arrays((rows, *more))
     if isinstance(rows, Source):
         return rows
-    if _library(rows) in _TABLES and hasattr(rows, "columns"):
-        return Columns(columns_of(rows))
+    if is_table(rows):
+        return Columns(columns_of(rows)) if hasattr(rows, "columns") else _of_column(_column(rows))
     if isinstance(rows, (np.ndarray, Value)):
         return Array(rows)
-    if isinstance(rows, tuple) and rows and all([isinstance(part, (np.ndarray, Value)) for part in rows]):
-        return Arrays(rows)
+    if isinstance(rows, tuple) and rows and all([isinstance(part, (np.ndarray, Value)) or is_table(part) for part in rows]):
+        return Arrays([_numbers_of(part) if is_table(part) else part for part in rows])
     if isinstance(rows, Mapping):
         return Columns(rows)
     if isinstance(rows, (str, bytes, PathLike)):
@@ -51,9 +52,35 @@ def source(rows: Any, *more):
     return Sequence(rows)
 
 
+def is_table(rows):
+    """Whether it is a table, or a column, of pandas, polars or Arrow."""
+    return _library(rows) in _TABLES and (hasattr(rows, "columns") or hasattr(rows, "to_numpy"))
+
+
 def columns_of(table):
     """The columns of a table of pandas, polars or Arrow, as arrays by their names."""
+    names = Counter(str(name) for name in (table.schema.names if _library(table) == "pyarrow" else table.columns))
+    if twice := [name for name, count in names.items() if count > 1]:
+        raise ArgumentError(f"the columns of a table need names that differ; there are several called {', '.join(twice)}")
     return _TABLES[_library(table)](table)
+
+
+def _column(rows):
+    """A column as an array: in the order of its rows, whatever its index says."""
+    return _of_arrow(rows) if _library(rows) == "pyarrow" else rows.to_numpy()
+
+
+def _of_column(array):
+    return Array(array) if array.dtype != object else Sequence(array)
+
+
+def _numbers_of(table):
+    """A column, or the columns of a table side by side, as one array of numbers."""
+    array = np.asarray(table) if hasattr(table, "columns") else _column(table)
+    if array.dtype.kind not in "biufc":
+        raise DTypeError(f"a {type(table).__name__} among arrays needs numbers, got {array.dtype}; make numbers of its columns, or "
+                         f"hand it over by itself, whose rows are dictionaries")
+    return array
 
 
 def _library(rows):

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from ...atomic import replacing
+from ...io.bounded import refusing
 from ..callbacks import Callback
 
 
@@ -17,7 +18,8 @@ class CSVLog(Callback):
 
     def begin(self, trainer, data, epochs, steps):
         """Write what is known of the epochs before."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with refusing(self.path, "written"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
         self._write(trainer.history)
 
     def after_epoch(self, trainer, logs):
@@ -27,7 +29,7 @@ class CSVLog(Callback):
     def _write(self, history):
         # As a whole, since an epoch may bring a new column; epochs are few.
         names = list(dict.fromkeys(name for logs in history for name in logs))
-        with replacing(self.path) as part, part.open("w", newline="", encoding="utf-8") as file:
+        with refusing(self.path, "written"), replacing(self.path) as part, part.open("w", newline="", encoding="utf-8") as file:
             table = csv.DictWriter(file, names, restval="")
             table.writeheader()
             table.writerows(history)

@@ -11,6 +11,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+from ...io.bounded import refusing
 from ..callbacks import Callback
 
 
@@ -51,11 +52,13 @@ class EventFile:
     """A new file of events in a folder."""
 
     def __init__(self, folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
         # TensorBoard reads files in the order of their names.
         seconds, rest = divmod(time.time_ns(), 10**9)
         name = f"events.out.tfevents.{seconds:010}.{rest:09}.{socket.gethostname()}.{os.getpid()}"
-        self._file = (folder / name).open("xb")
+        with refusing(folder, "written"):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = (folder / name).open("xb")
         self._add(_text(3, "brain.Event:2"))
         self.flush()
 
@@ -71,11 +74,13 @@ class EventFile:
     def _add(self, fields):
         event = _tag(1, 1) + struct.pack("<d", time.time()) + fields
         length = struct.pack("<Q", len(event))
-        self._file.write(length + _masked(length) + event + _masked(event))
+        with refusing(self._folder, "written"):
+            self._file.write(length + _masked(length) + event + _masked(event))
 
     def flush(self):
         """Hand what was written to the system."""
-        self._file.flush()
+        with refusing(self._folder, "written"):
+            self._file.flush()
 
     def close(self):
         """Close the file."""

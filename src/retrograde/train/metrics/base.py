@@ -132,6 +132,9 @@ def check_scores(outputs, targets):
     if outputs.ndim != targets.ndim + 1 or (*outputs.shape[:1], *outputs.shape[2:]) != targets.shape:
         raise ShapeError(f"outputs need the shape of the targets, or an axis of classes more at place 1; got {outputs.shape} and "
                          f"{targets.shape}")
+    if outputs.shape[1] == 1:
+        raise ShapeError(f"one score is the largest of one whatever it is; for two classes give targets the shape of the outputs, "
+                         f"{outputs.shape}, or outputs a score for each class; got targets of shape {targets.shape}")
 
 
 def ratio(part, whole):

@@ -1,4 +1,4 @@
-"""Metrics of classes that are found by scores."""
+"""Metrics of classes that are found by scores. Targets that are their `ignore_index`, as padding is, do not count."""
 
 import math
 
@@ -12,7 +12,7 @@ from ...ops.axes.reductions import sum as total_of
 from ...ops.elementary.comparisons import where
 from ...ops.elementary.rounding import ceil
 from ...ops.networks.activation import sigmoid, softmax
-from ...tensor.creation import arange, asarray
+from ...tensor.creation import arange
 from .base import Metric, check_scores, ratio
 
 
@@ -23,13 +23,13 @@ class Accuracy(Metric):
 
     name = "accuracy"
 
-    def __init__(self, threshold=0.0):
-        self.threshold = threshold
+    def __init__(self, threshold=0.0, ignore_index=-100):
+        self.threshold, self.ignore_index = threshold, ignore_index
 
     def batch(self, outputs, targets):
         """How many are right, and how many there are."""
-        found = _classes(outputs, targets, self.threshold)
-        return _of_classes(total_of(found == targets.astype(found.dtype)), outputs, targets), asarray(targets.size)
+        found, counts = _classes(outputs, targets, self.threshold), _counts(outputs, targets, self.ignore_index)
+        return _of_classes(total_of((found == targets.astype(found.dtype)) & counts), outputs, targets), total_of(counts)
 
     def result(self, total):
         """The part that is right."""
@@ -40,19 +40,21 @@ class Accuracy(Metric):
 class TopK(Metric):
     """The part of the targets that is among the `k` classes with the largest scores; of equal ones the first class counts first."""
 
-    def __init__(self, k=5):
+    def __init__(self, k=5, ignore_index=-100):
         if type(k) is not int or k < 1:
             raise ArgumentError(f"k must be an integer of at least 1, got {k!r}")
-        self.k, self.name = k, f"top_{k}"
+        self.k, self.name, self.ignore_index = k, f"top_{k}", ignore_index
 
     def batch(self, outputs, targets):
         """How many are right, and how many there are."""
         check_scores(outputs, targets)
         classes, own = _axis(outputs), targets.reshape(targets.shape[0], 1, *targets.shape[1:])
-        score = total_of(where(classes == own, outputs, 0), axis=1, keepdims=True)
-        # A score that is not a number is never among the largest.
+        is_own = classes == own
+        score = total_of(where(is_own, outputs, 0), axis=1, keepdims=True)
+        # A score that is not a number is never among the largest, nor is a class that there is not.
         before = ~(outputs <= score) | ((outputs == score) & (classes < own))
-        return total_of(total_of(before, axis=1) < self.k), asarray(targets.size)
+        counts = _counts(outputs, targets, self.ignore_index)
+        return total_of((total_of(before, axis=1) < self.k) & is_own.any(axis=1) & counts), total_of(counts)
 
     def result(self, total):
         """The part that is right."""
@@ -67,16 +69,17 @@ class F1(Metric):
 
     name = "f1"
 
-    def __init__(self, average="macro", threshold=0.0):
+    def __init__(self, average="macro", threshold=0.0, ignore_index=-100):
         if average not in ("macro", "micro", "weighted"):
             raise ArgumentError(f'average must be "macro", "micro" or "weighted", got {average!r}')
-        self.average, self.threshold = average, threshold
+        self.average, self.threshold, self.ignore_index = average, threshold, ignore_index
 
     def batch(self, outputs, targets):
         """By class: how many are found rightly, how many are found, how many there are."""
         found = _classes(outputs, targets, self.threshold).astype(int64).reshape(-1, 1)
         numbers = arange(1, 2) if outputs.shape == targets.shape else arange(outputs.shape[1])
-        is_found, is_there = found == numbers, targets.astype(int64).reshape(-1, 1) == numbers
+        is_found = (found == numbers) & _counts(outputs, targets, self.ignore_index).reshape(-1, 1)
+        is_there = targets.astype(int64).reshape(-1, 1) == numbers
         right, *others = (total_of(x, axis=0) for x in (is_found & is_there, is_found, is_there))
         return _of_classes(right, outputs, targets), *others
 
@@ -96,10 +99,10 @@ class Calibration(Metric):
 
     name = "calibration_error"
 
-    def __init__(self, bins=15):
+    def __init__(self, bins=15, ignore_index=-100):
         if type(bins) is not int or bins < 1:
             raise ArgumentError(f"bins must be an integer of at least 1, got {bins!r}")
-        self.bins = bins
+        self.bins, self.ignore_index = bins, ignore_index
 
     def batch(self, outputs, targets):
         """By bin: the count, the sum of the confidences, and how many are right."""
@@ -113,6 +116,7 @@ class Calibration(Metric):
         is_right, confidence = (found == targets.astype(found.dtype)).reshape(-1, 1), confidence.reshape(-1, 1)
         # Bins are open below and closed above.
         is_in = where(confidence > 0, ceil(confidence * self.bins) - 1, 0) == arange(self.bins).astype(float64)
+        is_in = is_in & _counts(outputs, targets, self.ignore_index).reshape(-1, 1)
         right = _of_classes(total_of(is_in & is_right, axis=0), outputs, targets)
         return total_of(is_in, axis=0), total_of(where(is_in, confidence, 0), axis=0), right
 
@@ -149,6 +153,11 @@ def _classes(outputs, targets, threshold):
         return outputs > threshold
     check_scores(outputs, targets)
     return outputs.argmax(axis=1)
+
+
+def _counts(outputs, targets, ignore_index):
+    """Whether each target counts: those of the shape of the scores, 0 or 1, all do."""
+    return (targets.astype(int64) != ignore_index) | (outputs.shape == targets.shape)
 
 
 def _of_classes(count, outputs, targets):

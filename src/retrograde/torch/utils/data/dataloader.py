@@ -11,7 +11,14 @@ from ....errors import ArgumentError, DataError
 from ...modes import default_generator, manual_seed
 from .collating import default_collate, default_convert
 from .dataset import IterableDataset, gatherer
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, drawn_seed
+from .sampler import (
+    BatchSampler,
+    RandomSampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    drawn_seed,
+)
 
 T = TypeVar("T")
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -66,6 +73,12 @@ class DataLoader(Generic[T]):
         if self.batch_size is None:
             return count
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+    @property
+    def keeps_rows(self):
+        """Whether an epoch has each row, in the order of the data set, as far as the sampler says."""
+        leaves_out = self.drop_last and len(self.dataset) % (self.batch_size or 1) > 0
+        return not leaves_out and not isinstance(self.sampler, (RandomSampler, SubsetRandomSampler, WeightedRandomSampler))
 
     def __iter__(self):
         resumes, self._resumes = self._resumes, None
