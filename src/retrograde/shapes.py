@@ -48,6 +48,15 @@ def sizes(given):
     return found
 
 
+def unpacked(sizes):
+    """Sizes, or other things, that are given one by one or as one sequence.
+
+    >>> rg.shapes.unpacked((2, 3)), rg.shapes.unpacked(([2, 3],))
+    ((2, 3), (2, 3))
+    """
+    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+
+
 def kept(shape, axis):
     """`shape` after a reduction over `axis` with keepdims.
 

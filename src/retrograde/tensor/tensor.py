@@ -17,6 +17,7 @@ from ..ops.linalg import contractions, matrices
 from ..ops.manipulation import borders, gathering, grids, movements, repetition, scattering, selections
 from ..ops.networks import activation
 from ..ops.special import error_function, log_gamma, normal
+from ..shapes import unpacked
 from . import inplace
 from .elsewhere import OF_TENSORS, Absent, array_of, number_of_elements
 from .held import held
@@ -313,26 +314,26 @@ class Tensor(Value):
 
     def reshape(self, *shape):
         """This tensor with another shape, given as one tuple or as several integers."""
-        return movements.reshape(self, _unpacked(shape))
+        return movements.reshape(self, unpacked(shape))
 
     view = reshape
 
     def expand(self, *shape):
         """This tensor repeated, without a copy, to fill a shape; -1 keeps the size of an axis."""
-        shape = _unpacked(shape)
+        shape = unpacked(shape)
         lead = len(shape) - self.ndim
         sizes = tuple(self.shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(shape))
         return movements.broadcast_to(self, sizes)
 
     def permute(self, *axes):
         """This tensor with its axes in another order."""
-        return movements.permute_dims(self, _unpacked(axes))
+        return movements.permute_dims(self, unpacked(axes))
 
     def transpose(self, *axes):
         """Without arguments all axes reversed; with two integers those two exchanged; with more, or a tuple, permuted."""
         if len(axes) == 2:
             return movements.transpose(self, *axes)
-        axes = _unpacked(axes)
+        axes = unpacked(axes)
         return movements.permute_dims(self, axes or tuple(range(self.ndim))[::-1])
 
     def fill_(self, value):
@@ -359,10 +360,6 @@ def _brought(x, target):
     """`x` on a device, or with a dtype."""
     is_device = isinstance(target, str) and target.partition(":")[0] in ("cpu", "cuda")
     return conversions.copy_to_device(x, target) if is_device else conversions.astype(x, target)
-
-
-def _unpacked(sizes):
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
 def _unpickled(kind, data, requires_grad):

@@ -9,12 +9,12 @@ from ..dtypes import as_dtype, complex64, int64
 from ..errors import ArgumentError, DTypeError
 from ..ops import complexes
 from ..ops.manipulation import joins
+from ..shapes import unpacked
 from ..tensor import creation as rg
 from ..tensor import random as draws
 from . import kinds
 from .devices import placed
 from .kinds import DEFAULT, operand
-from .shapes import unpacked
 
 
 def of(x):

@@ -3,9 +3,10 @@
 from ..core.mode import current, whole
 from ..ops.linalg import contractions
 from ..ops.manipulation import borders, grids, joins
+from ..shapes import unpacked
 from . import kinds
 from .kinds import operand
-from .shapes import at_least, unpacked
+from .shapes import at_least
 
 
 def _plus(product):

@@ -7,7 +7,7 @@ import numpy as np
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.manipulation import joins, movements, patches, repetition, selections
-from ..shapes import one_axis
+from ..shapes import one_axis, unpacked
 from . import kinds
 from .kinds import operand
 
@@ -38,11 +38,6 @@ class Size(tuple):
 
     def __mul__(self, count):
         return Size(tuple.__mul__(self, count))
-
-
-def unpacked(sizes):
-    """Sizes that are given one by one, or as one sequence."""
-    return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
 def repeat(input, *repeats):

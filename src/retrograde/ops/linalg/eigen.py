@@ -18,7 +18,7 @@ from ._expm import exponential
 from ._phases import held
 from .contractions import matmul
 from .inverses import solve
-from .matrices import diagonal
+from .matrices import diagonal, on_diagonal
 
 _SQUARE, _BATCH = of((3, 3), well_conditioned()), of((2, 2, 2), well_conditioned())
 _IS_COMPLEX = {"dtypes": "the eigenvalues of real matrices may be complex"}
@@ -65,7 +65,7 @@ def _eig_rule(g, _, x, z):
     values, vectors = z
     back, inner = adjoint(vectors), 0
     if g[0] is not None:
-        inner = inner + _on_diagonal(mirrored(g[0]))
+        inner = inner + on_diagonal(mirrored(g[0]))
     if g[1] is not None:
         mixed = matmul(back, held(mirrored(g[1]), vectors))
         mixed = mixed - matmul(back, vectors) * expand_dims(real(diagonal(mixed, 0, -2, -1)), -2)
@@ -77,10 +77,6 @@ def _eig_rule(g, _, x, z):
 
 
 eig_pair.defvjp_all(_eig_rule)
-
-
-def _on_diagonal(x):
-    return expand_dims(x, -1) * np.eye(x.shape[-1], dtype=x.dtype)
 
 
 @matrix(skips=_IS_COMPLEX, samples=(call(_SQUARE), call(_BATCH)))

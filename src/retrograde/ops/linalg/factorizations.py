@@ -24,7 +24,7 @@ from ..manipulation.movements import expand_dims
 from . import _linalg
 from ._phases import held, held_pairs, turned
 from .contractions import matmul
-from .matrices import diagonal, tril, triu
+from .matrices import diagonal, on_diagonal, tril, triu
 from .triangular import solve_triangular
 
 _DEFINITE = of((3, 3), well_conditioned(is_definite=True))
@@ -195,7 +195,7 @@ def _eigh_rule(g, _, z):
     values, vectors = z
     inner = 0
     if g[0] is not None:
-        inner = inner + _on_diagonal(g[0])
+        inner = inner + on_diagonal(g[0])
     if g[1] is not None:
         mixed = matmul(adjoint(vectors), held(mirrored(g[1]), vectors))
         inner = inner + mixed * _inverse_gaps(values, mixed)
@@ -221,10 +221,6 @@ def _eigvalsh_rule(g, x):
 
 
 eigvalsh.defvjp(_eigvalsh_rule)
-
-
-def _on_diagonal(x):
-    return expand_dims(x, -1) * np.eye(x.shape[-1], dtype=x.dtype)
 
 
 def _inverse_gaps(values, mixed):
@@ -298,14 +294,14 @@ def _svd_rule(g, _, x, z, full_matrices):
     u, s, vh = z[0][..., :count], z[1], z[2][..., :count, :]
     of_u, of_s, of_vh = [None if c is None else mirrored(c) for c in g]
     of_u = held_pairs(of_u, of_vh, u, vh)
-    inner = 0 if of_s is None else _on_diagonal(of_s)
+    inner = 0 if of_s is None else on_diagonal(of_s)
     wide, tall = expand_dims(s, -2), expand_dims(s, -1)
     outside = 0
     if of_u is not None:
         mixed = matmul(adjoint(u), of_u)
         inner = inner + _skew(mixed) * _inverse_gaps(s * s, _skew(mixed)) * wide
         if x.dtype.kind == "c":
-            inner = inner + 1j * _on_diagonal(imag(diagonal(mixed, 0, -2, -1)) / s)
+            inner = inner + 1j * on_diagonal(imag(diagonal(mixed, 0, -2, -1)) / s)
         if rows > columns:
             outside = outside + matmul((of_u - matmul(u, mixed)) / wide, vh)
     if of_vh is not None:

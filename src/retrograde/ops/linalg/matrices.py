@@ -27,6 +27,11 @@ def _places(rows, columns, offset):
     return length + first, length + second
 
 
+def on_diagonal(x):
+    """Diagonal matrices of the vectors in the last axis of `x`."""
+    return expand_dims(x, -1) * np.eye(x.shape[-1], dtype=x.dtype)
+
+
 @composite(samples=(call((3, 3)), call((2, 4), offset=1), call((2, 3, 4), axis1=-2, axis2=-1)))
 def trace(x, /, offset=0, axis1=0, axis2=1):
     r"""Sum of a diagonal.

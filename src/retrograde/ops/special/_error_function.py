@@ -8,6 +8,8 @@ float32: minimax polynomials, x + x P(x^2) up to 0.93 and 1 - e^(-x - x P(x)) be
 
 import numpy as np
 
+from ._series import upper_half
+
 _CENTRE = 8.45062911510467529297e-01
 _SMALL = (
     (1.28379167095512558561e-01, -3.25042107247001499370e-01, -2.84817495755985104766e-02, -5.77027029648944159157e-03,
@@ -125,22 +127,17 @@ def _tail(x):
 
 def _power(x, shift, exponent):
     """e^(-x^2 - shift + exponent) for a small exponent, and what rounding took from it."""
-    upper = _upper(x)
+    upper = upper_half(x)
     power = np.exp(-upper * upper - shift)
     part = power * np.expm1((upper - x) * (upper + x) + exponent)
     total = power + part
     return total, part - (total - power)
 
 
-def _upper(x):
-    """`x` without the lower half of its bits, so that its square is exact."""
-    return (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
-
-
 def _quotient(x, y, more):
     """`x + more`, where `more` is tiny, over `y`: the quotient's own rounding error is found and given back."""
     quotient = x / y
-    left, right = _upper(quotient), _upper(y)
+    left, right = upper_half(quotient), upper_half(y)
     rest = x - left * right - left * (y - right) - (quotient - left) * y
     return quotient + (rest + more) / y
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ._error_function import complement, error_function
-from ._series import chebyshev, fill, polynomial
+from ._series import chebyshev, fill, polynomial, upper_half
 
 _SLOPE = 2 / math.sqrt(math.pi)
 #: (1 + 2x) e^(x^2) erfc(x) by Chebyshev's polynomials of (x - 4) / (x + 4) (Shepherd and Laframboise, 1981), in 60 digits.
@@ -44,13 +44,8 @@ def _scaled_positive(x):
 
 def _exp_square(x):
     """e^(x^2), with what x^2 loses by rounding."""
-    upper = _upper(x)
+    upper = upper_half(x)
     return np.exp(upper * upper) * np.exp((x - upper) * (x + upper))
-
-
-def _upper(x):
-    """`x` without the lower half of its bits, so that its square is exact."""
-    return (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
 
 
 def inverse_error_function(x):
@@ -132,6 +127,6 @@ def log_normal_distribution(x):
 def _lower_tail(x):
     """The scaled complement loses nothing by the rounding of its argument; the square in the exponent is in two parts."""
     x = np.maximum(x, -1e3)
-    upper = _upper(x)
+    upper = upper_half(x)
     tail = np.exp(-0.5 * upper * upper) * np.exp(-0.5 * (x - upper) * (x + upper))
     return 0.5 * _scaled_positive(x * -math.sqrt(0.5)) * tail

@@ -39,3 +39,8 @@ def log1p_less(x):
     is_near = np.abs(x) < 0.15
     near = np.where(is_near, x, 0)
     return np.where(is_near, near * near * polynomial(near, _LESS), np.log1p(x) - x)
+
+
+def upper_half(x):
+    """`x` without the lower half of its bits, so that its square is exact."""
+    return (x.view(np.uint64) & np.uint64(0xFFFFFFFF00000000)).view(np.float64)
