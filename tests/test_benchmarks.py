@@ -191,6 +191,7 @@ def test_our_side_of_every_case_runs(case):
 
 
 # The second step reads what the first has written, and the third runs on what is known by then.
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("steps", [3, pytest.param(agreement.STEPS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("case", jit.CASES, ids=lambda case: case.name)
 def test_our_side_of_every_compiled_case_runs_and_is_what_eager_computes(case, steps, monkeypatch):

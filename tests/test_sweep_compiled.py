@@ -78,6 +78,7 @@ def derivatives(op, args):
     return everything, operands, [operands[place].dtype for place in floats]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_numbers_beside_arrays_promote_in_compiled_code_and_its_derivatives_as_in_eager_ops(name, monkeypatch):

@@ -106,6 +106,7 @@ def weak(request):
     return "negative" if "and" in said else answer(request)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("last", [10, 100, 150, 230])
 def test_a_run_that_was_interrupted_anywhere_goes_on_as_if_it_had_not_been(options, tmp_path, last):
     whole = text.ScriptedLM(weak)

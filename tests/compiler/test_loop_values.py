@@ -42,6 +42,7 @@ def assert_alike(cases):
         np.testing.assert_allclose(b, a, rtol=1e-6 if a.dtype.kind == "f" else 0, err_msg=repr(arrays))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", [*COMPARISONS, *OTHERS])
 def test_operands_of_two_dtypes_meet_as_in_numpy(name):
     pairs = [(drawn(a), drawn(b)) for a, b in product(DTYPES, repeat=2)]

@@ -330,6 +330,7 @@ def test_a_subclass_that_changes_rows_is_asked_for_them(torch):
     {}, {"num_workers": 2, "multiprocessing_context": "threads"}, {"num_workers": 2, "multiprocessing_context": "fork"},
     {"num_workers": 2, "multiprocessing_context": "fork", "persistent_workers": True},
 ], ids=str)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("has_generator", [False, True])
 def test_a_loader_goes_on_from_where_it_was(options, has_generator):
     def made():

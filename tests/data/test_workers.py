@@ -145,6 +145,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("method", "number"), [("fork", signal.SIGKILL), ("forkserver", signal.SIGKILL), ("fork", signal.SIGINT)])
 def test_no_worker_outlives_a_parent_that_is_killed(method, number, tmp_path):
     parent = run(_SCRIPT.format(method=method, then="time.sleep(60)"), tmp_path)

@@ -80,6 +80,7 @@ def test_values_and_gradients_are_those_of_autograd(name, call):
         onp.testing.assert_allclose(ours, g, rtol=1e-6 if "odeint" in name else 1e-8, atol=1e-10, err_msg=f"{call} in {symbol}")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "call"), CASES, ids=[f"{name}-{i}" for i, (name, _) in enumerate(CASES)])
 def test_derivatives_agree_with_differences(name, call):
     found, modules = operands(call), library("retrograde")

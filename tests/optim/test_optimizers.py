@@ -211,6 +211,7 @@ def stepped(optimizer, parameters, gradients, make=rg.tensor):
         optimizer.step()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "options"), CASES)
 def test_fifty_steps_follow_the_formula(name, options):
     starts, gradients = runs(np.float64)

@@ -159,6 +159,7 @@ def test_the_gradient_of_a_beta_sample_keeps_its_rank():
         np.testing.assert_allclose(parameter.grad.numpy(), ((up - down) / 2e-6).sum(0), 2e-4)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_a_compiled_function_gives_the_same(case):
     _, make, arrays, value = case

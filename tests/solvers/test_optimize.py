@@ -314,6 +314,7 @@ def observed():
     return y
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
 def test_fits_and_their_derivatives_in_the_data(method, loss):

@@ -103,6 +103,7 @@ def test_the_strength_of_a_winner_is_that_of_halving_under_each_pattern_of_signs
     assert np.mean(np.abs(found - expected) > 1e-5) <= (0 if scores == "binary" else 0.01)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("items", "width", "steps"), [(24, 1, 10), (32, 16, 2), (100, 8, 5)])
 @pytest.mark.parametrize("scores", ["binary", "soft"])
 def test_a_run_in_which_nothing_is_better_rarely_accepts_anything(items, width, steps, scores):

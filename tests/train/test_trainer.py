@@ -142,6 +142,7 @@ def test_fit_goes_on_where_it_was():
     assert again == [{**logs, "seconds": 0} for logs in whole.history]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("crew", [{}, {"workers": 2}, {"workers": 2, "processes": True}], ids=str)
 @pytest.mark.parametrize("save_every", [None, 2])
 def test_another_trainer_goes_on_from_the_checkpoints_with_the_same_bits(tmp_path, save_every, crew):
@@ -298,6 +299,7 @@ def unbroken(tmp_path_factory):
     return kills.state_of(folder)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(os.name != "posix", reason="processes are killed as POSIX does it")
 @pytest.mark.parametrize(("crew", "limit"), [("none", 2), ("2 threads", 1), ("2 processes", 1)])
 def test_a_training_that_is_killed_ends_with_the_bits_of_one_that_was_not(tmp_path, unbroken, crew, limit):

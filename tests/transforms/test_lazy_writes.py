@@ -78,6 +78,7 @@ def _result(made, show, write, when, is_lazy):
         return [found.detach().numpy() for found in (y, z, doubled, x.grad)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("when", ["not realized", "realized before", "view realized", "realized after"])
 @pytest.mark.parametrize("name", MADE)
 def test_what_is_written_in_a_lazy_graph_and_its_gradient_are_the_eager_ones(name, when):

@@ -491,6 +491,7 @@ VIEWS = {"detached": lambda x: x.detach(), "part": lambda x: x[2:8], "reshaped":
          "copied again": lambda x: x.reshape(2, 6).T.reshape(-1)[1:], "part of detached": lambda x: x[1:].detach()[::2]}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("second", [None, 0, 1, 2])
 @pytest.mark.parametrize("first", [0, 1, 2])
 @pytest.mark.parametrize("view", VIEWS)

@@ -62,6 +62,7 @@ FORMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("reader", READERS)
 def test_the_gradient_is_that_of_what_was_read_and_not_of_what_was_written_since(reader, form):

@@ -60,6 +60,7 @@ def _both(monkeypatch, function, arrays, g):
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_and_their_slopes_are_those_of_numpy(monkeypatch, name, dtype):

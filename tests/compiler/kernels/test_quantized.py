@@ -28,6 +28,7 @@ def test_unpacked_numbers_are_bitwise_those_of_numpy(name):
     assert [kernel.kind for kernel in f.explain().kernels] == ["unpacking"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rows", [1, 2, 3, 5, 8, 9])
 @pytest.mark.parametrize("name", FORMATS)
 def test_products_are_those_of_the_numbers(name, rows):

@@ -27,6 +27,7 @@ DRAWS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("size", [1, 3, 63, 64, 65, 1000, 100003])
 @pytest.mark.parametrize("name", DRAWS)
 def test_compiled_draws_are_those_of_eager_mode(name, size):

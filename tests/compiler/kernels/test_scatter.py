@@ -152,6 +152,7 @@ CHOICES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CHOICES)
 @pytest.mark.parametrize("positions", [np.array(1), np.array(-2), np.array([1]), np.array([[0, 1], [-1, 1]], np.int32)])
 def test_elements_at_traced_positions_have_the_same_derivatives_in_every_form(name, positions):

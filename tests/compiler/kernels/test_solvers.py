@@ -51,6 +51,7 @@ def definite(rows, batch, dtype):
     return (x @ x.mT + np.eye(rows)).astype(dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("rows", "columns", "batch", "of_y"), SIZES)
 def test_factors_and_triangular_equations(rows, columns, batch, of_y, dtype):
@@ -68,6 +69,7 @@ def test_factors_and_triangular_equations(rows, columns, batch, of_y, dtype):
         close(found, np.linalg.solve(wide, y), dtype)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("rows", "columns", "batch", "of_y"), SIZES)
 def test_equations_inverses_and_determinants(rows, columns, batch, of_y, dtype):
@@ -105,6 +107,7 @@ def gradient_of_factor(x, g):
     return (found + found.mT) / 2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ROUNDING)
 @pytest.mark.parametrize(("rows", "batch"), [(n, ()) for n in (1, 2, 5, 8, 15, 16, 17, 31, 33, 48, 101)] + [(3, (29,)), (8, (9,)), (20, (2, 3))])
 def test_gradients_of_factors(rows, batch, dtype):
@@ -226,6 +229,7 @@ def test_equations_in_a_loop_are_native_steps_of_it():
     assert kernels_of(step) == ["repeat"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("dtype", "lanes", "height", "is_fused"), [("float32", 16, 8, True), ("float64", 2, 8, False)])
 @pytest.mark.parametrize(("rows", "batch"), [(5, ()), (33, ()), (70, ()), (3, (35,))])
 def test_kernels_for_other_vectors_give_the_same_values(rows, batch, dtype, lanes, height, is_fused, monkeypatch):

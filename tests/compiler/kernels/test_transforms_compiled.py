@@ -55,6 +55,7 @@ def test_transforms_are_numpys(name, shape, axis):
         assert check(name, shape, axis, dtype) == {"library" if (shape, axis) in CALLED else "transform"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("size", [2, 3, 5, 7, 9, 11, 13, 15, 21, 25, 27, 33, 35, 45, 49, 63, 77, 105, 121, 169, 243, 343, 1001, 2401])
 def test_a_line_of_an_odd_length_or_of_two_numbers_is_a_kernel_where_numbers_are_complex(size):
     for name, of_real in (("fft", "rfft"), ("ifft", "irfft")):

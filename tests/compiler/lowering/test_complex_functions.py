@@ -19,12 +19,14 @@ PAIRS = {
     "powers": lambda x, y: x**2 + y**3 - x**-1 + y**0 + x**0.5 + y**1j, "casts": lambda x, y: x.real.astype(x.dtype) * y}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name, dtype):
     check(getattr(rg, name), drawn(5, 37, dtype=dtype))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", PAIRS)
 def test_functions_of_two(name, dtype):

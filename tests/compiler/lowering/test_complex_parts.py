@@ -15,6 +15,7 @@ ONE_PART = ["real", "imag", "conj", "reciprocal", "square", "sqrt", "abs", "sign
             "sinh", "cosh", "tanh", "sin", "cos", "tan", "isnan", "isinf", "isfinite", "logical_not"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ONE_PART)
 def test_functions_of_complex_numbers_of_which_a_part_is_known_to_be_zero(name):
     function, x = getattr(rg, name), rg.tensor([0.1, 0.7, 2.5, 31.0])
@@ -28,6 +29,7 @@ OF_TWO = {"add": rg.add, "subtract": rg.subtract, "multiply": rg.multiply, "divi
 OF_PARTS = {"real": lambda x: x.astype("complex128"), "imaginary": lambda x: x * 1j, "both": lambda x: rg.complex(x, x * 2.0)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", OF_TWO)
 @pytest.mark.parametrize("first", OF_PARTS)
 @pytest.mark.parametrize("second", OF_PARTS)

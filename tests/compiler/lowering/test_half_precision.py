@@ -39,6 +39,7 @@ def _of(x):
     return rg if isinstance(x, rg.Tensor) else np
 
 
+@pytest.mark.sampled(3)
 @is_native
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)

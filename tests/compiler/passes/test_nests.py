@@ -52,6 +52,7 @@ def gradient_of(function):
     return lambda x: rg.value_and_grad(lambda x: (function(x) * rg.sin(x)).sum())(x)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(300, 257), (1000, 130), (7, 9, 40, 40), (2, 3, 5, 3000), (20000, 3), (3, 20011)])
 @pytest.mark.parametrize("function", [normalised, softmax, attended, both_axes, shifted, across])
 def test_compiled_rows_equal_eager_ones_with_their_gradients_for_any_number_of_threads(function, shape):

@@ -69,6 +69,7 @@ def gram(x, weights):
     return x.reshape(-1, x.shape[-1]).T @ x.reshape(-1, x.shape[-1])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(1024, 40), (1000, 40), (9, 113, 40), (7, 3, 50, 40), (129, 40)])
 @pytest.mark.parametrize("function", [activated, attended, transposed, on_part, across, gram])
 def test_layers_equal_eager_ones_with_their_gradients_for_any_number_of_threads(function, shape):

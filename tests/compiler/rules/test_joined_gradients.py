@@ -32,6 +32,7 @@ LOOPS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", LOOPS)
 def test_gradients_of_loops_over_parts_are_the_eager_ones(name):
     slope = rg.grad(LOOPS[name])

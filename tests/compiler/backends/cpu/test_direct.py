@@ -87,6 +87,7 @@ def test_other_numbers_are_multiplied_by_numpy():
     np.testing.assert_allclose(np.asarray(rg.tensor(z) @ rg.tensor(z)), z @ z)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("shape", [(1, 1), (3, 40), (40, 3), (130, 270), (500, 33)])
 @pytest.mark.parametrize("layout", ["in order", "transposed", "a part, backwards", "read-only"])

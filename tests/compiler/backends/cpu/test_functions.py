@@ -31,6 +31,7 @@ def _gradients(op, arrays, g):
     return [t.grad.numpy() for t in tensors]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_large_arrays_have_the_bits_of_compiled_functions_and_the_numbers_of_numpy(op):
     arrays = _operands(op, np.float32)
@@ -39,6 +40,7 @@ def test_large_arrays_have_the_bits_of_compiled_functions_and_the_numbers_of_num
     np.testing.assert_allclose(found, op.kernel(*arrays, *(op.kernel.__defaults__ or ())), rtol=4e-6, atol=1e-7)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
 def test_slopes_of_large_arrays_are_those_of_small_ones(op):
     arrays, g = _operands(op, np.float64, 17_000), RNG.standard_normal(17_000)

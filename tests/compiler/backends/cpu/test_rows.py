@@ -20,6 +20,7 @@ def _called(op, x, axis):
     return op.call(x, axis=axis)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("shape", "axis"), LAYOUTS)
 @pytest.mark.parametrize("name", NAMES)

@@ -55,6 +55,7 @@ def units(function, shape, dtype, target):
     return {unit.name: unit for part in parts if hasattr(part, "units") for unit in part.units}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_each_kernel_is_compiled_for_each_target(kernel, name):

@@ -16,6 +16,7 @@ SHAPES = [
 LAYOUTS = ("row", "column", "spaced", "reversed", "backward")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("m", "n", "k"), SHAPES)
 def test_products_of_all_shapes_agree_with_numpy(m, n, k, dtype):

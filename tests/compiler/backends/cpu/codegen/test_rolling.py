@@ -45,6 +45,7 @@ def runs(monkeypatch):
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("length", [7, 22])
 @pytest.mark.parametrize("name", BODIES)
 def test_values_and_gradients_of_a_chain_are_those_of_its_turns_one_by_one(name, length):
@@ -111,6 +112,7 @@ def test_what_is_once_for_a_row_and_what_is_for_each_element_are_runs_by_themsel
     assert all([len(levels) == 1 for levels in levels_of_runs])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", ["first", "second"])
 @pytest.mark.parametrize("name", ["sort", "argsort", "cummax", "cummin", "topk", "median", "cumsum", "cumprod"])
 def test_what_puts_a_few_numbers_in_order_has_its_derivatives_in_compiled_code(name, form):

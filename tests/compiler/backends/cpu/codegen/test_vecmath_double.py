@@ -71,6 +71,7 @@ def _domain(low, high, random):
     return x[(x > low) & (x < high) & (x != 0)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", UNARY)
 def test_error_is_bounded_over_the_whole_range(name):
     reference, low, high, bound = UNARY[name]

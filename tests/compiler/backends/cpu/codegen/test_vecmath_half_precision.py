@@ -52,6 +52,7 @@ def test_every_number_is_widened_as_it_is(dtype, lanes, name):
     assert same(mapped(converted("float32"), dtype, lanes, "float32", name)(x), expected)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("lanes", LANES)
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -78,6 +78,7 @@ def test_the_measure_of_errors_sees_one_wrong_bit_sign_and_nan():
     assert 0 < errors[6] < 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", UNARY)
 def test_error_is_bounded_over_the_whole_range(name):
     reference, bound = UNARY[name]

@@ -98,6 +98,7 @@ def _mixed(dtype):
     return np.concatenate([_special(dtype), patterns, *usual])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", [*NUMPY, *LIMITS])
 def test_vectors_give_the_bits_of_scalars(name, dtype):
