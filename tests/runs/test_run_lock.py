@@ -238,7 +238,7 @@ def test_a_new_trainer_of_the_process_waits_for_what_an_ended_one_still_writes(t
     threading.Timer(0.2, gate.set).start()
     again = trainer_into(tmp_path)
     assert fitted(again) == fitted(trainer_into(None))
-    assert [c.step for c in checkpoints(tmp_path)] == [4, 6, 8]
+    assert checkpoints(tmp_path)[-1].step == 8
     assert saving._LEAVING == {}
 
 
