@@ -67,3 +67,14 @@ def test_what_is_not_finite_reaches_only_what_it_belongs_to():
     x = rg.tensor(np.ones((1, 1, 9, 9)), requires_grad=True)
     rg.nn.functional.interpolate(x, size=(3, 3), mode="nearest").backward(rg.tensor(g))
     assert np.isinf(x.grad.numpy()).sum() == 1 and not np.isnan(x.grad.numpy()).any()
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "area"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_images_of_integers_have_the_means_of_their_numbers(mode, dtype):
+    x = np.arange(0, 240, 15).reshape(1, 1, 4, 4)
+    wanted = rg.interpolate(rg.tensor(x.astype(float)), size=(6, 3), mode=mode).numpy()
+    for function in (rg.interpolate, rg.jit(rg.interpolate)):
+        found = function(rg.tensor(x.astype(dtype)), size=(6, 3), mode=mode)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found.numpy(), wanted)

@@ -283,3 +283,26 @@ def test_names_like_an_absent_one_are_looked_for_only_when_the_error_is_read():
     assert not looked and caught.value.name == "erfinw"
     assert str(caught.value) == "torch.special.erfinw is not among what retrograde.torch has; did you mean torch.special.erfinv?"
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_images_of_bytes_are_resampled_to_the_nearest_bytes():
+    x = torch.tensor([[[[0, 100], [201, 255]]]], dtype=torch.uint8)
+    found = F.interpolate(x, scale_factor=2, mode="bilinear")
+    wanted = F.interpolate(x.float(), scale_factor=2, mode="bilinear")
+    assert found.dtype == torch.uint8 and wanted.max() > 200 and abs(found.float() - wanted).max() <= 0.5
+
+
+def test_means_of_integers_at_positions_are_rounded_down():
+    x, index, source = torch.tensor([2**60 + 1, -5, 7]), torch.tensor([1, 1, 0]), torch.tensor([-2, 0, 3])
+    assert x.scatter_reduce(0, index, source, "mean").tolist() == [2**59 + 2, -3, 7]
+    assert x.scatter_reduce(0, index, source, "mean", include_self=False).tolist() == [3, -1, 7]
+
+
+def test_integers_are_counted_from_bounds_without_their_fractions():
+    assert torch.arange(0.1, -7.9, -4.0, dtype=torch.int64).tolist() == [0, -4]
+    assert torch.arange(1.0, 5.000001, 2.0, dtype=torch.int64).tolist() == [1, 3]
+
+
+def test_counts_have_a_loss_of_the_default_dtype():
+    assert F.poisson_nll_loss(torch.zeros(3), torch.tensor([1, 2, 3])).dtype == torch.float32
+    assert F.tanhshrink(torch.tensor([1, 2], dtype=torch.uint8)).dtype == torch.float32

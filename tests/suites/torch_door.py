@@ -249,10 +249,11 @@ def surveyed(ops, dtypes, most=None):
         except Exception as error:
             function, missing = None, f"{type(error).__name__}: {error}"
         for dtype in [d for d in dtypes if d in op.dtypes]:
+            is_float = dtype.is_floating_point or dtype.is_complex  # what is computed of others is float32
             for i, sample in enumerate(samples_of(op, dtype)):
                 if most is not None and i >= most:
                     break
-                state, said = (REFUSED, missing) if missing else compared(op, sample, function, dtype.itemsize)
+                state, said = (REFUSED, missing) if missing else compared(op, sample, function, dtype.itemsize if is_float else 4)
                 if state is not None:
                     rows.append((name, str(dtype).removeprefix("torch."), state, said, "" if state == AGREES else sample.summary()[:300]))
     return rows

@@ -182,6 +182,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype=None, device
     start, end, step = [x.item() if isinstance(x, (Value, np.generic)) else x for x in (start, end, step)]
     if dtype is None and any([isinstance(x, float) for x in (start, end, step)]):
         dtype = DEFAULT[0]
+    elif dtype is not None and _type(dtype).kind in "iu":
+        # Their fractions are cut off before numbers are counted, other than by NumPy.
+        start, end, step = int(start), int(end), int(step)
     return of(rg.arange(start, end, step, dtype)).requires_grad_(requires_grad)
 
 

@@ -82,8 +82,13 @@ def scatter_add(input, dim, index, src):
 @scalars
 def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """The elements of `src` joined to those at the positions `index`, by "sum", "prod", "mean", "amax" or "amin"."""
-    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
-    found = scattering.scatter_reduce(operand(input), src, checked_index(index), dim, reduce, include_self)
+    reduce, index = {"amax": "max", "amin": "min"}.get(reduce, reduce), checked_index(index)
+    if reduce == "mean" and input.dtype.kind in "iu":
+        # Means of integers are rounded down, and have all digits of theirs.
+        total = scattering.scatter_reduce(operand(input), src, index, dim, "sum", include_self)
+        count = scattering.scatter_reduce(np.full(input.shape, int(include_self)), np.ones(src.shape, int), index, dim, "sum")
+        return (total // count.clip(1)).astype(input.dtype)
+    found = scattering.scatter_reduce(operand(input), src, index, dim, reduce, include_self)
     return found if found.dtype == input.dtype else found.astype(input.dtype)
 
 

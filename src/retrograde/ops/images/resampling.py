@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import ArgumentError, ShapeError
 from .._families import composite
 from .._samples import call
+from ..elementary.conversions import astype
 from .bands import band, frozen, weighted
 
 _MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
@@ -28,7 +29,7 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
 
     `mode` is "nearest", "nearest-exact" (from the centres of the elements, not their corners), "linear", "bilinear", "bicubic"
     or "trilinear" by the number of axes, or "area" for the mean over the part of the old image that a new element covers.
-    With `align_corners` the outermost elements keep their places.
+    With `align_corners` the outermost elements keep their places. Means of integers are float64; "nearest" keeps every dtype.
 
     Each axis is a product with a sparse matrix, $z = A x \Rightarrow \bar x = A^\top \bar z$.
     """
@@ -37,6 +38,8 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
         steps = _known_steps(*how)
     except TypeError:  # lists
         steps = _steps(*how)
+    if x.dtype.kind in "iub" and not mode.startswith("nearest"):
+        x = astype(x, np.float64)
     for columns, weights, axis in steps:
         x = weighted(x, columns, weights, axis)
     return x

@@ -2,9 +2,13 @@
 
 from functools import wraps
 
+import numpy as np
+
+from ... import tree
+from ...core.value import Value
 from ...nn import functional as rg
 from ..absent import absent_from
-from ..kinds import handed_out
+from ..kinds import floating, handed_out, operand
 
 
 def handed(function):
@@ -48,6 +52,32 @@ def _ignoring(function, *names):
     return called
 
 
+def _of_floats(function):
+    """`function`, for which tensors of integers are of the default dtype."""
+
+    @wraps(function)
+    def called(*args, **kwargs):
+        args, kwargs = tree.map(lambda x: floating(operand(x)) if isinstance(x, Value) else x, (args, kwargs))
+        return function(*args, **kwargs)
+
+    return called
+
+
+def _of_bytes(function):
+    """`function` of images, which for bytes gives bytes: the nearest to its numbers."""
+
+    @wraps(function)
+    def called(input, *args, **kwargs):
+        found = function(input, *args, **kwargs)
+        if input.dtype != np.uint8 or found.dtype == input.dtype:
+            return found
+        return found.round().clamp(0, 255).to(input.dtype)
+
+    return called
+
+
+interpolate, upsample, upsample_bilinear = map(_of_bytes, map(handed, (rg.interpolate, rg.upsample, rg.upsample_bilinear)))
+poisson_nll_loss, tanhshrink = map(_of_floats, map(handed, (rg.poisson_nll_loss, rg.tanhshrink)))
 linear_cross_entropy = _ignoring(handed(rg.linear_cross_entropy), "options")
 globals().update({name: _ignoring(globals()[name], "return_indices") for name in _NAMES if name.endswith("_with_indices")})
 
