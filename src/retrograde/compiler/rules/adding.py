@@ -10,6 +10,7 @@ from ...ops.images.bands import band
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import are_within
+from .algebra import added_to_zero
 from .index import (
     WHOLE,
     Index,
@@ -67,7 +68,7 @@ def added_at_known_positions(call):
     if most > cost.CHOICES or most * size > _MOST_CHOSEN * len(positions):
         return None
     lines = (*shape[:axis], len(positions), *shape[axis + 1 :])
-    x = _added_to_zero(x if x.shape == lines else called("reshape", x, lines))
+    x = added_to_zero(x if x.shape == lines else called("reshape", x, lines))
     return call.as_is(_chosen(x, size, axis, positions))
 
 
@@ -89,7 +90,7 @@ def added_to_each_row(call):
         return None
     positions = column(from_front(index.parts[1], shape[1]))
     is_there = called("equal", positions, np.arange(shape[1], dtype=positions.dtype))
-    return call.by("where", is_there, column(_added_to_zero(x)), np.zeros((), call.dtype))
+    return call.by("where", is_there, column(added_to_zero(x)), np.zeros((), call.dtype))
 
 
 def added_along_the_first_axes(call):
@@ -108,7 +109,7 @@ def few_added_along_lines(call):
     if _count_of_each_line(call) not in range(1, cost.CHOICES + 1):
         return None
     (x, _, positions, axis), shape, found = call.args, call.shape, None
-    axis, x = axis % len(shape), _added_to_zero(x)
+    axis, x = axis % len(shape), added_to_zero(x)
     elements = np.arange(shape[axis], dtype=positions.dtype).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     positions = from_front(positions, shape[axis])
     for k in range(x.shape[axis]):
@@ -168,14 +169,6 @@ def _chosen(x, size, axis, positions):
             part = called("where", is_met, part, np.zeros((), x.dtype))
         found = part if found is None else called("add", found, part)
     return found
-
-
-def _added_to_zero(x):
-    """`x` with +0 for -0, as it is once it was added to zeros."""
-    if x.dtype.kind in "iub":
-        return x
-    zero = np.zeros((), x.dtype)
-    return x + zero if isinstance(x, np.ndarray) else called("add", x, zero)
 
 
 def _permuted(x, order):

@@ -95,6 +95,14 @@ def _is_result(x, call):
     return isinstance(x, Symbol) and (x.shape, x.dtype) == (call.shape, call.dtype)
 
 
+def added_to_zero(x):
+    """`x` with +0 for -0, as numbers are once they were added to zeros, where NumPy's sums begin."""
+    if x.dtype.kind in "iub":
+        return x
+    zero = np.zeros((), x.dtype)
+    return x + zero if isinstance(x, np.ndarray) else called("add", x, zero)
+
+
 def _shown(x, call):
     """An operand in the shape of the result; None if its dtype is another one."""
     if not isinstance(x, Symbol) or x.dtype != call.dtype:

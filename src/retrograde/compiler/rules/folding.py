@@ -5,6 +5,7 @@ import numpy as np
 from ...core import registry
 from ...core.symbol import Symbol
 from ..graph.infer import called
+from .algebra import added_to_zero
 
 #: What the extrema of truth values are.
 OF_TRUTHS = {"max": "any", "min": "all"}
@@ -45,9 +46,8 @@ def fold_of_single_elements(call):
     # As many results as elements: each is folded alone. An empty axis would give what the fold starts from.
     if x.size != _size(call.shape):
         return None
-    if call.op.name == "sum" and call.dtype.kind == "f":
-        return call.by("add", called("reshape", x, call.shape), np.zeros((), call.dtype))
-    return call.by("reshape", x, call.shape)
+    moved = called("reshape", x, call.shape)
+    return call.as_is(added_to_zero(moved) if call.op.name == "sum" else moved)
 
 
 def running_in_the_dtype_of_the_result(call):

@@ -9,7 +9,7 @@ from ...core.symbol import Symbol
 from ..graph.constants import first, is_uniform
 from ..graph.infer import called
 from ..graph.views import is_reordered
-from .algebra import is_number
+from .algebra import added_to_zero, is_number
 
 #: Products of at most so many rows and at least so many columns gain more from one large product than it costs to copy rows.
 _FEW_ROWS, _MANY_COLUMNS = 64, 64
@@ -20,9 +20,7 @@ def outer_product(call):
     x, y = call.args
     # Products of integers are checked for what wraps, which the elementwise op is not.
     is_outer = x.shape[-1] == 1 and x.ndim > 1 < y.ndim and call.dtype.kind not in "iu"
-    if not is_outer or call.dtype.kind == "b":
-        return call.by("multiply", x, y) if is_outer else None
-    return call.by("add", called("multiply", x, y), np.zeros((), call.dtype))
+    return call.as_is(added_to_zero(called("multiply", x, y))) if is_outer else None
 
 
 def product_with_equal_numbers(call):
