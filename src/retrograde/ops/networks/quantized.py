@@ -68,14 +68,18 @@ def _of_rows(blocks, first, last):
     return blocks[first:last] if first or last is not None else blocks
 
 
-def _result_shape(x, blocks, format, first=0, last=None):
-    shape = _matrix_shape(blocks, format, first, last)
+def _multiplied_shape(name, x, shape, axis):
+    """The shape of rows of `x` multiplied along an axis of weights of `shape`, (outputs, inputs), which the op `name` needs."""
     if not is_float(x.dtype) or x.dtype.kind == "c":
-        raise DTypeError(f"quantized_linear needs x of real floats, got {x.dtype}")
-    if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[1]:
-        raise ShapeError(f"quantized_linear needs x (..., inputs) and blocks of (outputs, inputs), got {tuple(x.shape)} and "
-                         f"blocks of {shape}")
-    return *x.shape[:-1], shape[0]
+        raise DTypeError(f"{name} needs x of real floats, got {x.dtype}")
+    if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[axis]:
+        side, got = ("outputs", "inputs")[axis], tuple(x.shape)
+        raise ShapeError(f"{name} needs x (..., {side}) and blocks of (outputs, inputs), got {got} and blocks of {shape}")
+    return *x.shape[:-1], shape[1 - axis]
+
+
+def _result_shape(x, blocks, format, first=0, last=None):
+    return _multiplied_shape("quantized_linear", x, _matrix_shape(blocks, format, first, last), 1)
 
 
 def _dtype_of_x(x, blocks, format, first=0, last=None):  # noqa: ARG001 - it has the arguments of its op
@@ -123,13 +127,7 @@ def _parts(blocks, inputs):
 
 
 def _shape_of_inputs(x, blocks, format, first=0, last=None):
-    shape = _matrix_shape(blocks, format, first, last)
-    if not is_float(x.dtype) or x.dtype.kind == "c":
-        raise DTypeError(f"quantized_linear_input needs x of real floats, got {x.dtype}")
-    if len(shape) != 2 or not x.ndim or x.shape[-1] != shape[0]:
-        raise ShapeError(f"quantized_linear_input needs x (..., outputs) and blocks of (outputs, inputs), got {tuple(x.shape)} and "
-                         f"blocks of {shape}")
-    return *x.shape[:-1], shape[1]
+    return _multiplied_shape("quantized_linear_input", x, _matrix_shape(blocks, format, first, last), 0)
 
 
 def _inputs_in_ops(x, blocks, format, first, last):
