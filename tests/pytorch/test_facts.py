@@ -306,3 +306,12 @@ def test_integers_are_counted_from_bounds_without_their_fractions():
 def test_counts_have_a_loss_of_the_default_dtype():
     assert F.poisson_nll_loss(torch.zeros(3), torch.tensor([1, 2, 3])).dtype == torch.float32
     assert F.tanhshrink(torch.tensor([1, 2], dtype=torch.uint8)).dtype == torch.float32
+
+
+def test_an_ellipsis_that_a_contraction_leaves_out_is_summed_over_also_if_it_stands_for_no_axis():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert torch.einsum("...ij->i", x).tolist() == [3.0, 7.0]
+    assert torch.einsum("...ij->i", torch.stack([x, x])).tolist() == [6.0, 14.0]
+    assert torch.einsum("...ij->...i", x).tolist() == [3.0, 7.0]
+    assert torch.einsum("...ij, jk -> ik", x, x).tolist() == (x @ x).tolist()
+    assert torch.einsum("...->", torch.tensor(2.0)).item() == 2.0

@@ -78,9 +78,10 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
 def einsum(equation, *operands):
     """The sum of products over named axes; also over those of an ellipsis that the result does not name."""
     inputs, arrow, output = equation.partition("->")
-    is_summed = arrow and "..." in inputs and "..." not in output
-    found = contractions.einsum(f"{inputs}->...{output}" if is_summed else equation, *[operand(x) for x in unpacked(operands)])
-    return found.sum(tuple(range(found.ndim - len(output.replace(" ", ""))))) if is_summed else found
+    is_left_out = arrow and "..." in inputs and "..." not in output
+    found = contractions.einsum(f"{inputs}->...{output}" if is_left_out else equation, *[operand(x) for x in unpacked(operands)])
+    summed = tuple(range(found.ndim - len(output.replace(" ", "")))) if is_left_out else ()
+    return found.sum(summed) if summed else found  # an ellipsis may stand for no axis, and a sum over none is one over all
 
 
 def meshgrid(*tensors, indexing="ij"):
