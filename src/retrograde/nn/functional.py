@@ -9,7 +9,7 @@ from ..errors import ArgumentError, ShapeError
 from ..ops.axes.reductions import norm
 from ..ops.elementary import trigonometric
 from ..ops.elementary.comparisons import clip, where
-from ..ops.elementary.conversions import astype
+from ..ops.elementary.conversions import as_floats, astype
 from ..ops.images import convolution, convolutions
 from ..ops.images import resampling as resamplings
 from ..ops.images.pooling import adaptive_avg_pool2d, avg_pool2d
@@ -121,7 +121,7 @@ def log_softmax(input, dim=None, *, axis=None, dtype=None):
 
 def softmin(input, dim=None, *, axis=None, dtype=None):
     """`softmax` of the negative of `input`."""
-    return activation.softmax(-_converted(input, dtype), _softmax_axis(input, dim, axis))
+    return activation.softmax(-_converted(*as_floats(input), dtype), _softmax_axis(input, dim, axis))
 
 
 def _converted(input, dtype):
@@ -212,6 +212,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """
     if input.ndim < 2:
         raise ShapeError(f"local_response_norm needs an input (batch, channels, ...), got shape {tuple(input.shape)}")
+    (input,) = as_floats(input)
     borders = ((0, 0), (size // 2, (size - 1) // 2), *[(0, 0)] * (input.ndim - 2))
     squares, count = borders_of.pad(input * input, borders), input.shape[1]
     total = squares[:, :count]
@@ -269,6 +270,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """
     if x1.shape != x2.shape and not mismatch([x1.shape, x2.shape]):
         x1, x2 = broadcast_arrays(x1, x2)
+    x1, x2 = as_floats(x1, x2)
     return (x1 / _length(x1, dim, eps) * (x2 / _length(x2, dim, eps))).sum(axis=dim)
 
 

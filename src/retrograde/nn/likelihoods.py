@@ -8,6 +8,7 @@ import numpy as np
 from ..core.explain import explaining
 from ..errors import DTypeError, OutOfRangeError, ShapeError, TraceError
 from ..ops.elementary.comparisons import clip, maximum, where
+from ..ops.elementary.conversions import as_floats
 from ..ops.elementary.exponential import exp, log, logaddexp
 from ..ops.manipulation.gathering import checked_positions, take, take_along_axis
 from ..ops.manipulation.joins import concatenate, stack
@@ -24,7 +25,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
     `full` adds $\tfrac12 \ln 2 \pi$. One variance may serve all numbers of the last axis.
     """
-    var = asarray(var)
+    input, target, var = as_floats(input, target, asarray(var))
     var = expand_dims(var, -1) if var.ndim and var.shape == input.shape[:-1] else var
     var = var + stop_gradient(clip(var, eps, None) - var)
     losses = (log(var) + (input - target) ** 2 / var) * 0.5
@@ -37,7 +38,7 @@ def poisson_nll_loss(input, target, log_input=True, full=False, eps=1e-8, reduct
 
     `full` adds Stirling's approximation of $\ln y!$ where the target is above 1.
     """
-    target = asarray(target)
+    input, target = as_floats(input, asarray(target))
     losses = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
         large = maximum(target, 1)

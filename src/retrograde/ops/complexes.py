@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from ._families import composite, elementwise
 from ._samples import call, complex_uniform, of, uniform
 from .elementary.arithmetic import mirrored
+from .elementary.conversions import as_floats
 from .elementary.trigonometric import atan2, cos, sin
 from .manipulation.joins import stack
 from .manipulation.movements import transpose
@@ -87,6 +88,7 @@ def polar(x, y, /):
     $z = x\,(\cos y + i \sin y) \;\Rightarrow\; \bar x = \operatorname{Re}(\bar z\, e^{i y}),\;
     \bar y = \operatorname{Re}(i \bar z\, z)$
     """
+    x, y = as_floats(x, y)
     return complex(x * cos(y), x * sin(y))
 
 

@@ -10,7 +10,7 @@ from .._families import reduction
 from .._native import small
 from .._samples import call
 from ..elementary.comparisons import where as choose
-from ..elementary.conversions import check_keeps, is_narrow, narrowed, widened
+from ..elementary.conversions import as_terms, check_keeps, is_narrow, narrowed, widened
 from ..manipulation.joins import stack
 from ..manipulation.movements import flip, pad, permute_dims, reshape
 from .reductions import selected, spread
@@ -183,6 +183,7 @@ def linear_recurrence(a, x, /, axis=-1):
     """
     if np.shape(a) != np.shape(x):
         raise ShapeError(f"linear_recurrence needs a and x of one shape, got {np.shape(a)} and {np.shape(x)}")
+    a, x = as_terms(a), as_terms(x)
     z = np.array(np.moveaxis(x, axis, 0), np.result_type(a, x))
     factors = np.array(np.moveaxis(a, axis, 0), z.dtype)
     count = len(z)

@@ -15,7 +15,7 @@ from .._native import SHARED, by_rows, by_small_rows
 from .._samples import call, distinct, of
 from ..elementary.arithmetic import abs, mirrored, power, sqrt
 from ..elementary.comparisons import isfinite, where
-from ..elementary.conversions import astype, check_keeps, is_narrow, narrowed, widened
+from ..elementary.conversions import as_floats, astype, check_keeps, is_narrow, narrowed, widened
 from ..elementary.exponential import exp, log
 from ..manipulation.movements import broadcast_to, reshape
 
@@ -148,7 +148,7 @@ def logsumexp(x, /, axis=None, keepdims=False):
     """
     if not x.size:  # of nothing it is minus infinity
         return sum(x, axis, keepdims) - np.inf
-    wide = widened(x)
+    wide = widened(*as_floats(x))
     top = max(wide.real if x.dtype.kind == "c" else wide, axis, keepdims=True)
     top = where(isfinite(top), top, 0)
     total = narrowed(log(sum(exp(wide - top), axis, keepdims=True)) + top, x)
@@ -196,7 +196,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     """
     if isinstance(ord, str) and ord != "fro":
         raise ArgumentError(f"norm takes ord=None, 'fro' or a number, got {ord!r}")
-    return narrowed(length_of_sizes(np.abs(widened(x)), 2 if ord in (None, "fro") else ord, axis, keepdims), x)
+    return narrowed(length_of_sizes(np.abs(widened(*as_floats(x))), 2 if ord in (None, "fro") else ord, axis, keepdims), x)
 
 
 def length_of_sizes(size, p, axis, keepdims):

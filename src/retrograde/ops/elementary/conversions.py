@@ -39,6 +39,20 @@ def is_narrow(x):
     return dtype is not None and dtype.itemsize < 4 and is_float(dtype)
 
 
+def as_floats(*operands):
+    """`operands` as they are if one of them has floats, else in float64: what is computed of integers in their own type wraps where
+    they are subtracted, is cut where they are weighted, and has half precision where they are bytes.
+    """
+    dtypes = [getattr(x, "dtype", None) or np.dtype(type(x)) for x in operands]
+    return operands if any([is_float(dtype) for dtype in dtypes]) else [astype(x, float64) for x in operands]
+
+
+def as_terms(x):
+    """`x` as the terms of a sum or a product: integers in 64 bits, as NumPy adds them up."""
+    dtype = np.add.reduce(np.empty(0, x.dtype)).dtype if x.dtype.kind in "iub" else x.dtype
+    return x if dtype == x.dtype else astype(x, dtype)
+
+
 def widened(x):
     """`x` in a type in which long sums and squares are precise: float32 in the place of half precision."""
     return astype(x, np.float32) if is_narrow(x) else x

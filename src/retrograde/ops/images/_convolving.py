@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ArgumentError, ShapeError
-from ..linalg._multiplying import product
+from ...errors import ArgumentError, DTypeError, ShapeError
+from ..linalg._multiplying import fitting, product
 
 # Bytes of the columns that are made at a time: they should stay in cache, and be enough for a fast matrix product.
 _WORKSPACE = 3 << 20
@@ -106,6 +106,14 @@ def check_axes(x_shape, weight_shape, ndim):
                          f"{tuple(x_shape)} and {tuple(weight_shape)}")
 
 
+def check_parts(*operands):
+    """Raise a DTypeError if sums of convolutions, which are checked one by one, could wrap in the type of integers."""
+    dtype = np.result_type(*[x.dtype for x in operands])
+    if dtype.kind in "iu" and dtype.itemsize < 8:
+        raise DTypeError(f"a convolution in three dimensions adds up more than {dtype} may hold; use a wider dtype, as by "
+                         "x.astype(rg.int64), or floats")
+
+
 def check_bias(bias, outputs):
     """Raise a ShapeError unless `bias` has a number for each output channel, or is None."""
     if bias is not None and tuple(bias.shape) != (outputs,):
@@ -145,7 +153,7 @@ def forward(x, weight, bias, geometry):
     rows = weight.reshape(geometry.groups, -1, geometry.depth)
     height, width = geometry.result
     dtype = dtype if bias is None else np.result_type(dtype, bias)
-    result = np.empty((geometry.batch, geometry.outputs, height, width), dtype)
+    result = np.empty((geometry.batch, geometry.outputs, height, width), x.dtype if dtype.kind in "iu" else dtype)
     columns = _Columns(geometry, x.dtype)
     for block in geometry.blocks(x.itemsize):
         sums = product(rows, columns.of(x[block]))
@@ -154,7 +162,7 @@ def forward(x, weight, bias, geometry):
             result[block] = sums
         else:
             np.add(sums, bias[:, None, None], out=result[block], casting="same_kind")
-    return result
+    return fitting(result, dtype)
 
 
 def backward_to_weight(x, y, geometry):
@@ -166,7 +174,7 @@ def backward_to_weight(x, y, geometry):
     for block in geometry.blocks(x.itemsize):
         total += product(rows.of(y[block]), columns.of(x[block]).swapaxes(1, 2))
     shape = (geometry.outputs, geometry.channels // geometry.groups, *geometry.kernel)
-    return total.reshape(shape).astype(dtype, copy=False)
+    return fitting(total.reshape(shape), dtype)
 
 
 def backward_to_input(y, weight, geometry):
@@ -175,16 +183,16 @@ def backward_to_input(y, weight, geometry):
     check_output(y, geometry)
     taps = weight.reshape(geometry.groups, -1, geometry.depth).swapaxes(1, 2)
     rows, columns = _Rows(geometry, y.dtype), _Columns(geometry, y.dtype)
-    result = np.empty((geometry.batch, geometry.channels, *geometry.image), dtype)
+    result = np.empty((geometry.batch, geometry.channels, *geometry.image), y.dtype)
     for block in geometry.blocks(y.itemsize):
         result[block] = columns.gathered(product(taps, rows.of(y[block])))
-    return result
+    return fitting(result, dtype)
 
 
 def _working(*arrays):
-    """The type of the result, and the arrays in a type for which the matrix product is fast."""
+    """The type of the result, and the arrays in one for which the matrix product is fast, or that holds sums of integers."""
     dtype = np.result_type(*arrays)
-    working = np.float32 if dtype.itemsize < 4 else dtype
+    working = np.result_type(dtype, np.int8, np.int64) if dtype.kind in "iu" else np.float32 if dtype.itemsize < 4 else dtype
     return dtype, *[a.astype(working, copy=False) for a in arrays]
 
 

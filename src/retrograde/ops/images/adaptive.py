@@ -15,7 +15,7 @@ from .._samples import call, distinct, of
 from ..axes.reductions import max, sum
 from ..axes.searches import argmax
 from ..elementary.comparisons import where
-from ..elementary.conversions import narrowed, widened
+from ..elementary.conversions import as_floats, narrowed, widened
 from ..manipulation.gathering import take
 from ..manipulation.movements import reshape
 from .bands import banded, frozen
@@ -111,6 +111,7 @@ adaptive_max.defvjp(_adaptive_max_rule)
 
 
 def _mean_in_ops(x, count, axis):
+    (x,) = as_floats(x)
     axis = one_axis(axis, x.ndim)
     windows, ndim = AdaptiveWindows.of(count, x.shape[axis]), x.ndim - axis
     wide = widened(x)
@@ -142,7 +143,7 @@ def adaptive_mean(x, /, count, axis=-1):
 
     $\bar x_j = \sum_{i \ni j} \bar z_i / n_i$ over the windows that $x_j$ is in, of $n_i$ elements.
     """
-    axis = one_axis(axis, x.ndim)
+    axis, (x,) = one_axis(axis, x.ndim), as_floats(x)
     places, weights = _band(count, x.shape[axis], x.dtype)
     if (found := banded(x, places, weights, axis)) is not None:
         return found

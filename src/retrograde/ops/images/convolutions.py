@@ -9,7 +9,7 @@ from .._samples import call
 from ..elementary.arithmetic import add
 from ..manipulation.movements import expand_dims, moveaxis, pad, reshape, squeeze
 from ..manipulation.selections import getitem, scatter_add
-from ._convolving import check_axes, check_bias
+from ._convolving import check_axes, check_bias, check_parts
 from .convolution import conv2d, conv2d_input
 
 
@@ -24,6 +24,7 @@ def conv3d(x, weight, /, bias=None, stride=1, padding=0, dilation=1, groups=1):
     those of `conv2d`.
     """
     check_axes(x.shape, weight.shape, 5)
+    check_parts(x, weight)
     stride, dilation = triple(stride), triple(dilation)
     depth, flat = weight.shape[2], padding if isinstance(padding, str) else triple(padding)[1:]
     before, after = _border(padding, depth, stride, dilation)
@@ -121,6 +122,7 @@ def conv_transpose3d(x, weight, /, bias=None, stride=1, padding=0, output_paddin
     `conv_transpose2d`.
     """
     _check_transposed(x, weight, bias, groups, 5)
+    check_parts(x, weight)
     stride, padding, output_padding, dilation = map(triple, (stride, padding, output_padding, dilation))
     depth, count = weight.shape[2], x.shape[2]
     frames = moveaxis(x, 2, 1)

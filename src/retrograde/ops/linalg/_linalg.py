@@ -28,8 +28,10 @@ def computed(function, *operands):
 
 
 def _as_lapack(x):
-    """`x` in a dtype that LAPACK has: of what it has not, it would make float64."""
-    return x.astype(np.float32) if is_float(x.dtype) and x.dtype.itemsize < 4 else x.astype(float) if x.dtype.kind == "b" else x
+    """`x` in a dtype that LAPACK has, which integers are not: what they add up to beforehand would wrap."""
+    if is_float(x.dtype):
+        return x.astype(np.float32) if x.dtype.itemsize < 4 else x
+    return x.astype(np.float64)
 
 
 def _brought_back(found, dtype):

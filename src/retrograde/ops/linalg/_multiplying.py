@@ -33,13 +33,18 @@ def exact(contracted, *arrays):
     if most <= np.iinfo(dtype).max:
         return contracted(*arrays)
     wide = np.int64 if most <= np.iinfo(np.int64).max else object
-    found = np.asarray(contracted(*[np.asarray(x, wide) for x in arrays]))
-    least, greatest = found.min(), found.max()
-    if least < np.iinfo(dtype).min or greatest > np.iinfo(dtype).max:
-        most = greatest if greatest > np.iinfo(dtype).max else least
-        raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {most}; use a wider dtype, as by "
-                         "x.astype(rg.int64), or floats")
-    return found.astype(dtype)
+    return fitting(np.asarray(contracted(*[np.asarray(x, wide) for x in arrays])), dtype)
+
+
+def fitting(found, dtype):
+    """Sums of products in `dtype`, which has to hold them if it is one of integers; else a DTypeError is raised."""
+    if found.dtype != dtype and dtype.kind in "iu" and found.size:
+        least, greatest = found.min(), found.max()
+        if least < np.iinfo(dtype).min or greatest > np.iinfo(dtype).max:
+            most = greatest if greatest > np.iinfo(dtype).max else least
+            raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {most}; use a wider dtype, as by "
+                             "x.astype(rg.int64), or floats")
+    return found.astype(dtype, copy=False)
 
 
 #: From so many products by one matrix on it pays to bring it in the order in which products read it.

@@ -9,6 +9,7 @@ from .._families import composite
 from .._native import by_pairs
 from .._samples import call, distinct, of
 from ..axes.reductions import sum
+from ..elementary.conversions import as_floats
 from ..manipulation.joins import concatenate
 from ..manipulation.movements import expand_dims, transpose, unbroadcast
 from .norms import vector_norm, vector_norm_gradient
@@ -32,6 +33,7 @@ def cdist(x, y, /, p=2.0):
     """
     if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist needs rows of the same length in x and y, got shapes {x.shape} and {y.shape}")
+    x, y = as_floats(x, y)
     return _in_parts(lambda x: vector_norm(expand_dims(x, -2) - expand_dims(y, -3), -1, ord=p), y, x)
 
 

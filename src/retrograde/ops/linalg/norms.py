@@ -13,7 +13,7 @@ from .._samples import call, distinct, of, uniform, well_conditioned
 from ..axes.reductions import length, length_gradient, length_of_sizes, max, min, sum
 from ..elementary.arithmetic import abs
 from ..elementary.comparisons import where
-from ..elementary.conversions import astype, narrowed, widened
+from ..elementary.conversions import as_floats, astype, narrowed, widened
 from ..elementary.trigonometric import hypot
 from ..manipulation.movements import expand_dims, moveaxis
 from . import _linalg
@@ -36,7 +36,7 @@ def vector_norm(x, /, axis=None, keepdims=False, ord=2):
     $\bar x_i = \bar z\, \frac{\overline{x_i}}{|x_i|}\,(|x_i| / z)^{p - 1}$, and 0 where $z = 0$.
     """
     # As in the rule: the sizes of complex numbers must come out the same to the last bit.
-    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(x.astype(np.float64) if x.dtype.kind in "iub" else widened(x))
+    size = np.hypot(x.real, x.imag) if np.iscomplexobj(x) else np.abs(widened(*as_floats(x)))
     return narrowed(length_of_sizes(size, ord, axis, keepdims), x)
 
 

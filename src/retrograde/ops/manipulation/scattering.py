@@ -9,6 +9,7 @@ from ...shapes import one_axis, row_major
 from .._families import composite
 from .._samples import call, distinct, of
 from ..elementary.comparisons import where
+from ..elementary.conversions import as_floats, astype
 from .gathering import take_along_axis
 from .joins import concatenate
 from .movements import broadcast_to, reshape
@@ -81,6 +82,7 @@ def scatter_reduce(x, y, /, indices, axis=-1, reduce="sum", include_self=True):
     """
     if reduce not in _REDUCTIONS:
         raise ArgumentError(f"reduce must be one of {', '.join(_REDUCTIONS)}, got {reduce!r}")
+    x, y = as_floats(x, y) if reduce == "mean" else (x, y)
     places, steps = 0, row_major(x.shape)
     for part, size, step in zip(_index(x.shape, indices, axis), x.shape, steps, strict=True):
         places = places + where(part < 0, part + size, part) * step
@@ -88,6 +90,12 @@ def scatter_reduce(x, y, /, indices, axis=-1, reduce="sum", include_self=True):
     y = reshape(broadcast_to(_part(y, indices.shape), indices.shape), -1)
     if include_self:
         places, y = concatenate([np.arange(x.size), places]), concatenate([reshape(x, -1), y])
-        return reshape(_REDUCTIONS[reduce](y, places, x.size), x.shape)
+        return reshape(_joined(reduce, y, places, x.size), x.shape)
     is_met = segment_sum(np.ones(places.shape), places, x.size) > 0
-    return reshape(where(is_met, _REDUCTIONS[reduce](y, places, x.size), reshape(x, -1)), x.shape)
+    return reshape(where(is_met, _joined(reduce, y, places, x.size), reshape(x, -1)), x.shape)
+
+
+def _joined(reduce, y, places, count):
+    """Elements reduced by place, in their type: what is written into an array of integers has that of the array."""
+    found = _REDUCTIONS[reduce](y, places, count)
+    return found if found.dtype == y.dtype else astype(found, y.dtype)

@@ -8,6 +8,7 @@ from .._families import composite, reduction
 from .._samples import call, distinct, of, uniform
 from ..elementary.arithmetic import divide
 from ..elementary.comparisons import maximum, where
+from ..elementary.conversions import as_floats, as_terms
 from .gathering import take
 from .movements import reshape
 from .selections import scatter_add
@@ -37,7 +38,7 @@ def segment_sum(x, /, segments, count):
     """
     if x.ndim == 0 or shape_of(segments) != x.shape[:1]:
         raise ShapeError(f"segments must give one number for each row of x, got shapes {shape_of(segments)} and {x.shape}")
-    return scatter_add(x, (count, *x.shape[1:]), (segments,))
+    return scatter_add(as_terms(x), (count, *x.shape[1:]), (segments,))
 
 
 @composite(samples=(call((4, 2), segments=_IDS, count=5), call((4,), segments=_IDS, count=4)))
@@ -46,7 +47,8 @@ def segment_mean(x, /, segments, count):
 
     $z_s = \tfrac{1}{n_s} \sum_{i :\, s_i = s} x_i \;\Rightarrow\; \bar x_i = \bar z_{s_i} / n_{s_i}$
     """
-    ones = np.ones(x.shape[:1], x.dtype if x.dtype.kind not in "iub" else np.float64)
+    (x,) = as_floats(x)
+    ones = np.ones(x.shape[:1], x.dtype)
     sizes = maximum(scatter_add(ones, (count,), (segments,)), 1)
     return divide(segment_sum(x, segments, count), reshape(sizes, (count,) + (1,) * (x.ndim - 1)))
 
@@ -95,7 +97,7 @@ def segment_prod(x, /, segments, count):
     $z_s = \prod_{i :\, s_i = s} x_i \;\Rightarrow\; \bar x_i = \bar z_{s_i} \prod_{j \ne i :\, s_j = s_i} x_j$,
     also where elements are zero.
     """
-    return _folded(np.multiply, x, segments, count, 1)
+    return _folded(np.multiply, as_terms(x), segments, count, 1)
 
 
 def _prod_rule(g, x, segments, count):

@@ -11,7 +11,7 @@ from .._native import by_element, by_rows
 from .._samples import call, distinct, uniform
 from ..axes.reductions import logsumexp, max, sum
 from ..elementary.comparisons import clip, where
-from ..elementary.conversions import narrowed, widened
+from ..elementary.conversions import as_floats, narrowed, widened
 from ..elementary.exponential import exp
 from ..elementary.trigonometric import tanh
 from ..special._blocks import in_blocks
@@ -349,8 +349,8 @@ def softmax(x, /, axis=-1):
     $z_i = e^{x_i} / \sum_j e^{x_j} \;\Rightarrow\; \bar x_i = z_i\,(\bar z_i - \sum_j \bar z_j z_j)$
     """
     if not x.size:
-        return exp(x)
-    wide = widened(x)
+        return exp(*as_floats(x))
+    wide = widened(*as_floats(x))
     powers = exp(wide - max(wide, axis, keepdims=True))
     return narrowed(powers * (1 / sum(powers, axis, keepdims=True)), x)  # the sum is at least 1
 
@@ -364,7 +364,7 @@ def log_softmax(x, /, axis=-1):
 
     $z_i = x_i - \log\sum_j e^{x_j} \;\Rightarrow\; \bar x_i = \bar z_i - e^{z_i} \sum_j \bar z_j$
     """
-    wide = widened(x)
+    wide = widened(*as_floats(x))
     return narrowed(wide - logsumexp(wide, axis, keepdims=True), x)
 
 

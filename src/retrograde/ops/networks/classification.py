@@ -16,6 +16,7 @@ from .._native import by_shape, small
 from .._samples import call, of, uniform
 from ..axes.reductions import sum
 from ..elementary.comparisons import where
+from ..elementary.conversions import as_floats
 from ..manipulation.gathering import checked_positions, lines, pick, take, unpick
 from ..manipulation.movements import expand_dims
 from .activation import log_softmax, softmax
@@ -91,6 +92,7 @@ def nll_loss(input, target, /, weight=None, ignore_index=-100, reduction="mean")
     """
     target = as_array(target)
     check_classes(input, target, weight, ignore_index)
+    (input,) = as_floats(input)
     is_valid, classes = _valid(target, ignore_index)
     importance = _importance(is_valid, classes, weight, input.dtype)
     # Where an ignored target points, there may be an infinity.
@@ -109,6 +111,7 @@ nll_loss.defvjp(_nll_rule, None)
 
 
 def _cross_entropy_in_ops(input, target, weight, ignore_index, reduction, label_smoothing):
+    (input,) = as_floats(input)
     if is_float(target.dtype):
         return _soft_loss(input, target, weight, reduction, label_smoothing)
     check_classes(input, target, weight, ignore_index)
@@ -144,7 +147,7 @@ def cross_entropy(input, target, /, weight=None, ignore_index=-100, reduction="m
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"label_smoothing must lie between 0 and 1, got {label_smoothing}")
-    axis, target = _class_axis(input), as_array(target)
+    axis, target, (input,) = _class_axis(input), as_array(target), as_floats(input)
     is_simple = weight is None and not label_smoothing and not 0 <= ignore_index < input.shape[axis] and reduction in _REDUCTIONS
     if is_simple and (losses := _by_kernel("cross_entropy", input, target, axis, reduction)) is not None:
         return losses if reduction == "none" else np.add.reduce(losses, None) / (losses.size if reduction == "mean" else 1)

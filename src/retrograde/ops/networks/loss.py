@@ -17,6 +17,7 @@ from .._samples import call, of, uniform
 from ..axes.reductions import mean, sum
 from ..elementary.arithmetic import abs, mirrored, sign
 from ..elementary.comparisons import clip, where
+from ..elementary.conversions import as_floats
 from ..elementary.exponential import exp
 from ..manipulation.movements import unbroadcast
 from ..special.entropies import xlogy
@@ -80,6 +81,7 @@ def mse_loss(input, target, /, reduction="mean"):
     """
     target = as_array(target)
     check_pair(input, target)
+    input, target = as_floats(input, target)
     difference = input - target
     return reduced(difference * difference, reduction)
 
@@ -101,6 +103,7 @@ def l1_loss(input, target, /, reduction="mean"):
     """
     target = as_array(target)
     check_pair(input, target)
+    input, target = as_floats(input, target)
     return reduced(abs(input - target), reduction)
 
 
@@ -123,6 +126,7 @@ def huber_loss(input, target, /, reduction="mean", delta=1.0):
         raise ArgumentError(f"huber_loss needs delta > 0, got {delta}")
     target = as_array(target)
     check_pair(input, target)
+    input, target = as_floats(input, target)
     size = abs(input - target)
     near = np.minimum(size, delta)
     return reduced(near * (size - 0.5 * near), reduction)
@@ -144,6 +148,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
     >>> rg.nn.functional.kl_div(rg.log(rg.tensor([[0.5, 0.5]])), rg.tensor([[1.0, 0.0]]), reduction="batchmean")
     tensor(0.6931472)
     """
+    input, target = as_floats(input, target)
     terms = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction == "batchmean":
         return sum(terms) / terms.shape[0] if terms.ndim else terms
@@ -176,6 +181,7 @@ def binary_cross_entropy_with_logits(input, target, /, weight=None, reduction="m
     """
     target = as_array(target)
     check_pair(input, target)
+    input, target = as_floats(input, target)
     losses = (1 - target) * input + _positive(target, pos_weight) * softplus(-input)
     return reduced(_weighted(losses, weight), reduction)
 
@@ -219,6 +225,7 @@ def binary_cross_entropy(input, target, /, weight=None, reduction="mean"):
     check_pair(input, target)
     _check_chances(input, "; of logits, which may be any number, binary_cross_entropy_with_logits is the loss")
     _check_chances(target, " in the target")
+    input, target = as_floats(input, target)
     losses = (target - 1) * _logarithm(1 - input) - target * _logarithm(input)
     return reduced(_weighted(losses, weight), reduction)
 

@@ -10,6 +10,7 @@ from .._families import elementwise, sampling
 from .._native import by_element
 from .._samples import call, of, uniform
 from ..axes.reductions import sum
+from ..elementary.conversions import as_floats
 from ..elementary.exponential import log, log1p
 from ..special.incomplete import gamma_density, gammainc_slope
 from ..special.log_gamma import digamma, polygamma
@@ -103,7 +104,7 @@ def random_gamma(state, a, /):
     The derivative is that of the number whose rank $P(a, z)$ stays as it is (Figurnov, Mohamed and Mnih, "Implicit
     reparameterization gradients", 2018): $dP = 0$, so $\bar a = \bar z\, s$ with $s$ = `gamma_slope`.
     """
-    return standard_gamma(state, np.asarray(a))
+    return standard_gamma(state, *as_floats(np.asarray(a)))
 
 
 random_gamma.defvjp(None, lambda g, a, z: g * gamma_slope(a, z))
@@ -118,7 +119,7 @@ def random_dirichlet(state, a, /):
     is, by $(1 - x_i)\,s_i$ with $s$ = `first_beta_slope`, and the others keep their proportions (Figurnov, Mohamed and Mnih,
     "Implicit reparameterization gradients", 2018): $\bar a_i = s_i\,(\bar z_i - \sum_j z_j \bar z_j)$.
     """
-    a = np.asarray(a)
+    (a,) = as_floats(np.asarray(a))
     parts = standard_gamma(state, a.astype(np.float64))
     found = parts / np.maximum(parts.sum(-1, keepdims=True), np.finfo(np.float64).tiny)
     return np.maximum(found, float(np.finfo(a.dtype).tiny) if a.dtype.kind == "f" else 1e-38).astype(a.dtype)

@@ -7,6 +7,7 @@ from .._families import composite, elementwise
 from .._samples import call, of, uniform
 from ..elementary.arithmetic import power
 from ..elementary.comparisons import where
+from ..elementary.conversions import as_floats
 from ..elementary.exponential import exp, log, log1p
 from ..elementary.rounding import floor
 from . import _gamma
@@ -56,6 +57,7 @@ def beta(x, y, /):
 
     The derivative in $x$ is $B\,(\psi(x) - \psi(x + y))$, and likewise in $y$.
     """
+    x, y = as_floats(x, y)
     return _signed(_signed(_signed(exp(betaln(x, y)), x), y), x + y)
 
 

@@ -8,6 +8,7 @@ from .._families import composite, elementwise
 from .._native import by_element
 from .._samples import call, of, uniform
 from ..elementary.comparisons import where
+from ..elementary.conversions import as_floats
 from ..elementary.exponential import log, log1p
 from . import _log_gamma
 from ._blocks import in_blocks
@@ -76,6 +77,7 @@ def betaln(x, y, /):
     The derivative in $x$ is $\psi(x) - \psi(x + y)$, and likewise in $y$. Where the greater one, $b$, is so great that logarithms
     would cancel, $\ln \Gamma(b) - \ln \Gamma(a + b)$ comes from Stirling's series (DiDonato and Morris, ACM TOMS 708, 1992).
     """
+    x, y = as_floats(x, y)
     is_first = x >= y
     a, b = where(is_first, y, x), where(is_first, x, y)
     is_great = (b >= _GREAT) & (a > 0)
