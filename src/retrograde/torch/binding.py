@@ -77,7 +77,7 @@ def bound(row, helpers):
         f"        if given: refused({name!r}, given)\n"
         + ("" if settles in _OF_PAIRS else f"    if {first}.__class__ is not Tensor: {first} = operand({first})\n")
         + _SETTLING[settles]
-        + f"    return op({row.arguments})\n"
+        + _returned(row, names)
     )
     namespace = {"op": row.op, "promoted": kinds.promoted, "floating": kinds.floating, "floated": floated, "counted": counted,
                  "operand": kinds.operand, "refused": refused, "Tensor": kinds.TorchTensor.kind, **helpers}
@@ -86,6 +86,12 @@ def bound(row, helpers):
     function.__module__, function.__qualname__ = "retrograde.torch", name
     function.__doc__ = _told(row)
     return function
+
+
+def _returned(row, names):
+    """The last line of a function: what was counted in int64 is of the dtype that was asked for."""
+    found = f"op({row.arguments})"
+    return f"    return {f'cast({found}, dtype)' if row.settles == 'counted' and 'dtype' in names else found}\n"
 
 
 def _names(signature):

@@ -285,7 +285,7 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
 
 
 def _trapezoids(y, x, dx, dim):
-    count = y.shape[dim]
+    y, x, count = kinds.floating(y), x if x is None else kinds.floating(x), y.shape[dim]
     means = (y.narrow(dim, 1, count - 1) + y.narrow(dim, 0, count - 1)) / 2 if count else y
     if x is None:
         return means * dx

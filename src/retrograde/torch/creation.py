@@ -1,12 +1,13 @@
 """New tensors in PyTorch's spelling and with its dtypes."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..core.value import Value, of_kind
 from ..dtypes import as_dtype, complex64, int64
-from ..errors import ArgumentError, DTypeError
+from ..errors import ArgumentError, DTypeError, OutOfRangeError
 from ..ops import complexes
 from ..ops.manipulation import joins
 from ..shapes import unpacked
@@ -157,7 +158,7 @@ def _empty_like(x, dtype):
 
 def _full_like(x, dtype, fill_value):
     """One number in the shape and dtype of a tensor."""
-    return rg.full_like(x, fill_value, dtype)
+    return full(tuple(x.shape), fill_value, dtype=dtype or x.dtype)
 
 
 def _rand_like(x, dtype):
@@ -180,12 +181,22 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype=None, device
     placed(device)
     start, end = (0, start) if end is None else (start, end)
     start, end, step = [x.item() if isinstance(x, (Value, np.generic)) else x for x in (start, end, step)]
+    if (end - start) * step < 0:
+        raise ArgumentError(f"arange needs a step that leads from start to end, got {start}, {end} and step {step}")
     if dtype is None and any([isinstance(x, float) for x in (start, end, step)]):
         dtype = DEFAULT[0]
     elif dtype is not None and _type(dtype).kind in "iu":
-        # Their fractions are cut off before numbers are counted, other than by NumPy.
-        start, end, step = int(start), int(end), int(step)
+        return _integers_from(start, end, step, _type(dtype)).requires_grad_(requires_grad)
     return of(rg.arange(start, end, step, dtype)).requires_grad_(requires_grad)
+
+
+def _integers_from(start, end, step, dtype):
+    """`arange` of integers. Their fractions are cut off: in int64 before numbers are counted, in other dtypes after it."""
+    first, stride = int(start), int(step)
+    if not stride:
+        raise ArgumentError(f"arange needs a step of at least 1 in size for integers, got {step}")
+    count = -((first - int(end)) // stride) if dtype == int64 else math.ceil((end - start) / step)
+    return of(rg.arange(first, first + stride * max(count, 0), stride, "int64")).to(dtype)
 
 
 def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False):
@@ -193,6 +204,10 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     placed(device)
     start, end = [x.item() if isinstance(x, Value) else x for x in (start, end)]
     if _type(dtype).kind in "iu":
+        limits = np.iinfo(_type(dtype))
+        if not limits.min <= min(start, end) <= max(start, end) <= limits.max:
+            raise OutOfRangeError(f"linspace of {_type(dtype)} needs bounds from {limits.min} to {limits.max}, got {start} and "
+                                  f"{end}")
         return of(rg.linspace(start, end, steps, "float64")).to(dtype).requires_grad_(requires_grad)
     return of(rg.linspace(start, end, steps, _type(dtype))).requires_grad_(requires_grad)
 

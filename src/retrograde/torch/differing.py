@@ -6,7 +6,7 @@ from typing import Any
 from ..core.value import Value
 from ..dtypes import as_dtype
 from ..errors import ArgumentError, ShapeError
-from ..ops.axes import products, reductions
+from ..ops.axes import products, reductions, searches
 from ..ops.complexes import complex as complexed
 from ..ops.elementary import arithmetic, comparisons, exponential, rounding
 from ..ops.elementary.comparisons import where
@@ -142,6 +142,20 @@ def _unlined(x):
 
 
 cumsum, cumprod = scalars(products.cumsum), scalars(products.cumprod)
+
+
+def _of_truth(function):
+    """`function`, whose result for bytes is bytes, as before PyTorch had booleans."""
+
+    @wraps(function)
+    def called(x, *args):
+        found = function(x, *args)
+        return astype(found, x.dtype) if x.dtype == "uint8" else found
+
+    return called
+
+
+every, some = _of_truth(searches.all), _of_truth(searches.any)
 
 
 def square(x):

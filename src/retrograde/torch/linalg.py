@@ -198,7 +198,7 @@ def vecdot(x, y, *, dim=-1):
 def vander(x, N=None):
     """The powers of the elements of a vector, as the columns of a matrix."""
     x = operand(x, "x") if x.ndim else operand(x, "x").reshape(1)
-    return _stacked_powers(x, x.shape[-1] if N is None else N)
+    return _stacked_powers(x.long() if x.dtype.kind in "biu" else x, x.shape[-1] if N is None else N)
 
 
 def _stacked_powers(x, count):

@@ -12,6 +12,8 @@ from .shapes import at_least
 def _plus(product):
     def added(input, first, second, *, beta=1, alpha=1):
         made = product(operand(first), operand(second))
+        if input.dtype.kind in "iu":  # factors are numbers of the dtype of the operands, and so are sums
+            alpha, beta, made = int(alpha), int(beta), made.to(input.dtype)
         mode = current()
         if mode is not None and mode.settles is not None and made.dtype != input.dtype:
             input = operand(input).to(made.dtype)  # autocast brings it to the dtype of the product
@@ -80,8 +82,16 @@ def einsum(equation, *operands):
     inputs, arrow, output = equation.partition("->")
     is_left_out = arrow and "..." in inputs and "..." not in output
     found = contractions.einsum(f"{inputs}->...{output}" if is_left_out else equation, *[operand(x) for x in unpacked(operands)])
+    if len(operands) == 1 and found.dtype.kind in "biu" and found.dtype != "int64" and _is_sum(inputs, arrow, output):
+        return einsum(equation, operand(unpacked(operands)[0]).long())
     summed = tuple(range(found.ndim - len(output.replace(" ", "")))) if is_left_out else ()
     return found.sum(summed) if summed else found  # an ellipsis may stand for no axis, and a sum over none is one over all
+
+
+def _is_sum(inputs, arrow, output):
+    """Whether a letter is not in the result, or twice where the result is not said: its axis is summed over."""
+    letters = [c for c in inputs if c.isalpha()]
+    return any([c not in output for c in letters]) if arrow else len(set(letters)) < len(letters)
 
 
 def meshgrid(*tensors, indexing="ij"):

@@ -68,7 +68,9 @@ argmax, argmin = _placed("argmax", -math.inf), _placed("argmin", math.inf)
 
 def _running(function, start, name):
     def run(input, dim, *, dtype=None, mask=None):
-        return function(_filled(_cast(input, dtype), mask, start), dim)
+        x = _cast(input, dtype)
+        found = function(_filled(x, mask, start), dim)
+        return found.to(x.dtype) if x.dtype.kind in "iu" and found.dtype.kind in "iu" else found
 
     run.__name__, run.__doc__ = name, f"`{name}` along `dim` of the elements where the mask is true."
     return run

@@ -8,7 +8,7 @@ from ..ops.linalg import contractions
 from ..ops.manipulation import movements
 from ..tensor.inplace import assigning
 from . import creation, indexing, kinds, linear, reductions, shapes, written
-from .binding import bound
+from .binding import bound, counted
 from .differing import HELPERS, divided
 from .elementwise import ROWS as OF_ELEMENTS
 from .others import ROWS as OTHERS
@@ -73,6 +73,14 @@ def _method(name, make, doc):
     setattr(Tensor, name, make)
 
 
+
+def _summed_to(self, *size):
+    """This tensor summed to a shape from which it could be broadcast; integers add up in int64."""
+    size = shapes.unpacked(size)
+    x = self if self.dtype.kind not in "biu" or tuple(size) == tuple(self.shape) else counted(self)
+    return arrays.fit(x, (size, x.dtype))
+
+
 for _name, _dtype in {"float": float32, "double": float64, "half": float16, "bfloat16": bfloat16, "long": int64, "int": int32,
                       "short": int16, "char": int8, "byte": uint8, "bool": boolean}.items():
     _method(_name, (lambda to: lambda self, memory_format=None: self.to(to))(_dtype), f"The elements as {_dtype}.")
@@ -85,7 +93,7 @@ _method("expand_as", lambda self, other: shapes.expand(self, tuple(other.shape))
 _method("where", lambda self, condition, other: indexing.where(condition, self, other), "The elements where a condition holds.")
 _method("clamp_min", lambda self, min: self.clamp(min=min), "No element below a bound.")
 _method("clamp_max", lambda self, max: self.clamp(max=max), "No element above a bound.")
-_method("sum_to_size", lambda self, *size: arrays.fit(self, (shapes.unpacked(size), self.dtype)), "Summed to a shape.")
+_method("sum_to_size", _summed_to, "Summed to a shape.")
 for _name in ("zeros", "ones", "empty"):
     _method(f"new_{_name}", (lambda make: lambda self, *size, dtype=None, **named: make(*size, dtype=dtype or self.dtype, **named))(
         getattr(creation, _name)), f"`{_name}` of the dtype of this tensor.")

@@ -63,6 +63,17 @@ def _of_floats(function):
     return called
 
 
+def _of_integers(function):
+    """`function`, whose numbers for integers are integers: their fractions are cut off."""
+
+    @wraps(function)
+    def called(input, *args, **kwargs):
+        found = function(input, *args, **kwargs)
+        return found.to(input.dtype) if input.dtype.kind in "iu" else found
+
+    return called
+
+
 def _of_bytes(function):
     """`function` of images, which for bytes gives bytes: the nearest to its numbers."""
 
@@ -77,7 +88,11 @@ def _of_bytes(function):
 
 
 interpolate, upsample, upsample_bilinear = map(_of_bytes, map(handed, (rg.interpolate, rg.upsample, rg.upsample_bilinear)))
-poisson_nll_loss, tanhshrink = map(_of_floats, map(handed, (rg.poisson_nll_loss, rg.tanhshrink)))
+globals().update({name: _of_floats(handed(getattr(rg, name))) for name in (
+    "cosine_embedding_loss", "gaussian_nll_loss", "hinge_embedding_loss", "local_response_norm", "margin_ranking_loss",
+    "pairwise_distance", "poisson_nll_loss", "soft_margin_loss", "tanhshrink", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss")})
+globals().update({name: _of_integers(handed(getattr(rg, name))) for name in ("avg_pool1d", "avg_pool2d", "avg_pool3d", "hardtanh")})
 linear_cross_entropy = _ignoring(handed(rg.linear_cross_entropy), "options")
 globals().update({name: _ignoring(globals()[name], "return_indices") for name in _NAMES if name.endswith("_with_indices")})
 
