@@ -41,6 +41,8 @@ SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cump
 #: Functions whose slope at 0 is infinite, or a power of whose result has such a one, and the phase of `evaluate` in which they are
 #: not called there.
 ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt", "abs"]), -1
+#: The phases of `evaluate` in which results are rounded alike: all a unit upwards, or downwards.
+ALIKE = {7: 1, 8: -1}
 #: Functions that are others on the other side of a zero. A sum of one zero has the sign that NumPy's start of +0 leaves, or its own.
 CUTS = frozenset(["atan2", "angle", "copysign"])
 #: What the names of functions have in them that give vectors of either sign: which one, rounding decides for one matrix in two.
@@ -147,7 +149,8 @@ class Rounded:
         step = _unit(z)
         with np.errstate(all="ignore"):
             mantissa = np.frexp(x)[0]  # whose last bits count: what is all but equal is not rounded alike
-            factor = 1 + step * np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
+            units = np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
+            factor = 1 + step * (ALIKE[self._phase] * np.ones_like(units) if self._phase in ALIKE else units)
         return z * np.broadcast_to(factor, z.shape).astype(np.float32 if step > 1e-10 else np.float64)
 
 
@@ -332,7 +335,7 @@ def _movement(program, form, inputs, wanted, is_singular=False):
     if any(x.dtype.itemsize < 8 and x.dtype.kind in "fV" for x in inputs):
         variants.append([x.astype("float64") if x.dtype.kind in "fV" else x for x in inputs])
     # Two phases rounded numbers that are a unit apart alike in one of four programs that compare them.
-    for variant, rounded in [*[(variant, 0) for variant in variants], *[(inputs, phase) for phase in range(1, 7)]]:
+    for variant, rounded in [*[(variant, 0) for variant in variants], *[(inputs, phase) for phase in range(1, 9)]]:
         try:
             found = evaluate(program, form.wanted, variant, rounded)
         except RetrogradeError:
