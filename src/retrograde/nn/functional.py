@@ -316,7 +316,7 @@ def pdist(input, p=2.0):
     >>> rg.nn.functional.pdist(rg.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]])).tolist()
     [5.0, 1.0, 4.242640495300293]
     """
-    first, second = triu_indices(input.shape[0], 1)
+    (input,), (first, second) = as_floats(input), triu_indices(input.shape[0], 1)
     return norm(take(input, first, 0) - take(input, second, 0), p, -1)
 
 

@@ -25,7 +25,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
     `full` adds $\tfrac12 \ln 2 \pi$. One variance may serve all numbers of the last axis.
     """
-    input, target, var = as_floats(input, target, asarray(var))
+    (input, target), var = as_floats(input, target), asarray(var)
     var = expand_dims(var, -1) if var.ndim and var.shape == input.shape[:-1] else var
     var = var + stop_gradient(clip(var, eps, None) - var)
     losses = (log(var) + (input - target) ** 2 / var) * 0.5

@@ -3,6 +3,7 @@
 from ..extend import defvjp, primitive
 from ..extras import optional
 from ..numpy._differentiable import chosen_ufunc, either, namespace, refusing
+from ..ops.elementary.conversions import as_floats
 from ..ops.elementary.exponential import exp
 from ..ops.manipulation.movements import unbroadcast
 from ._gammas import OPS
@@ -17,7 +18,16 @@ def methods(name, **ours):
     theirs = _scipy(name)
     reason = f"scipy.stats.{name}.{{}} has no derivative here; there is one of {', '.join(ours)}"
     found = namespace(theirs, lambda method: refusing(method, reason.format(getattr(method, "__name__", ""))))
-    return found | {method: either(getattr(theirs, method), function) for method, function in ours.items()}
+    return found | {method: either(getattr(theirs, method), _of_floats(function)) for method, function in ours.items()}
+
+
+def _of_floats(function):
+    """`function`, for which each argument of integers is float64, as it is for SciPy."""
+    return lambda *args, **kwargs: function(*[_float(x) for x in args], **{name: _float(x) for name, x in kwargs.items()})
+
+
+def _float(x):
+    return as_floats(x)[0]
 
 
 def integral(name, logpdf):

@@ -41,10 +41,11 @@ def is_narrow(x):
 
 def as_floats(*operands):
     """`operands` as they are if one of them has floats, else in float64: what is computed of integers in their own type wraps where
-    they are subtracted, is cut where they are weighted, and has half precision where they are bytes.
+    they are subtracted, is cut where they are weighted, and has half precision where they are bytes. Python's numbers stay.
     """
-    dtypes = [getattr(x, "dtype", None) or np.dtype(type(x)) for x in operands]
-    return operands if any([is_float(dtype) for dtype in dtypes]) else [astype(x, float64) for x in operands]
+    if any([is_float(x.dtype) for x in operands if hasattr(x, "dtype")]):
+        return operands
+    return [astype(x, float64) if hasattr(x, "dtype") else x for x in operands]
 
 
 def as_terms(x):

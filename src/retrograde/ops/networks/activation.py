@@ -82,6 +82,7 @@ def softplus(x, /, beta=1.0):
 
     $\bar x = \bar z\, \sigma(\beta x)$
     """
+    (x,) = as_floats(x)
     scaled = x * beta
     return (np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))) / beta
 
@@ -200,6 +201,7 @@ def hardswish(x, /):
 
     $\bar x = \bar z\,(2 x + 3) / 6$ between -3 and 3, 0 up to -3 and $\bar z$ from 3 on.
     """
+    (x,) = as_floats(x)
     return x * (clip(x + 3, 0, 6) * (1 / 6))
 
 

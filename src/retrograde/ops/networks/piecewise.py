@@ -5,6 +5,7 @@ from ...errors import ArgumentError, ShapeError
 from ...shapes import one_axis
 from ..elementary.arithmetic import abs, sign
 from ..elementary.comparisons import greater, where
+from ..elementary.conversions import as_floats
 from ..elementary.exponential import expm1
 from ..elementary.trigonometric import tanh
 from ..manipulation.movements import reshape
@@ -23,6 +24,7 @@ def relu6(x, /):
 
 def hardsigmoid(x, /):
     """A logistic function made of straight pieces: 0 up to -3, 1 from 3 on, `x / 6 + 1 / 2` between."""
+    (x,) = as_floats(x)
     return hardtanh(x + 3, 0, 6) * (1 / 6)
 
 

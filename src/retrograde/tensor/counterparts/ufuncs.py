@@ -10,6 +10,7 @@ from ...ops.complexes import conj
 from ...ops.elementary.arithmetic import abs, floor_divide, power, remainder, sign
 from ...ops.elementary.bits import copysign, signbit
 from ...ops.elementary.comparisons import isinf, isnan, maximum, minimum, where
+from ...ops.elementary.conversions import as_floats
 from ...ops.elementary.exponential import exp, expm1, log, log1p, logaddexp
 from ...ops.elementary.rounding import round, trunc
 from ...ops.elementary.trigonometric import cos, hypot, sin, tan
@@ -97,7 +98,7 @@ _MOST_APART = 80.0
 
 def boxcox(x, exponent):
     """Box and Cox's transform: a power that begins at the logarithm."""
-    x, exponent = stacked(x), stacked(exponent)
+    x, exponent = as_floats(stacked(x), stacked(exponent))
     is_zero = abs(exponent) < _ALMOST_ZERO
     safe, level = where(is_zero, 1, exponent), log(x)
     u = exponent * where(is_zero & ~isinf(level), level, 0)
@@ -112,7 +113,7 @@ def boxcox(x, exponent):
 
 def inv_boxcox(y, exponent):
     """What `boxcox` made `y` of."""
-    y, exponent = stacked(y), stacked(exponent)
+    y, exponent = as_floats(stacked(y), stacked(exponent))
     is_zero = abs(exponent) < _ALMOST_ZERO
     safe = where(is_zero, 1, exponent)
     u = exponent * where(is_zero & (abs(y) < 1 / _ALMOST_ZERO), y, 0)
@@ -127,7 +128,7 @@ def inv_boxcox(y, exponent):
 
 def rel_entr(x, y):
     """x log(x / y): 0 where `x` is 0, and infinite outside of the numbers for which it is defined."""
-    x, y = stacked(x), stacked(y)
+    x, y = as_floats(stacked(x), stacked(y))
     is_inside = (x > 0) & (y > 0)
     over, under = where(is_inside, x, 1), where(is_inside, y, 1)
     # As in SciPy: near 1 the difference of both is known better than their ratio, and one that does not fit has a logarithm.
@@ -140,7 +141,7 @@ def rel_entr(x, y):
 
 def kl_div(x, y):
     """x log(x / y) - x + y: `y` where `x` is 0, and infinite outside of the numbers for which it is defined."""
-    x, y = stacked(x), stacked(y)
+    x, y = as_floats(stacked(x), stacked(y))
     found = rel_entr(x, y)
     apart = y - x
     is_near = (x > 0) & (abs(apart) < 0.5 * x)
@@ -150,7 +151,7 @@ def kl_div(x, y):
 
 def pseudo_huber(delta, r):
     """A smooth loss, square near 0 and linear beyond `delta`; infinite for a `delta` below 0."""
-    delta, r = stacked(delta), stacked(r)
+    delta, r = as_floats(stacked(delta), stacked(r))
     is_plain = (delta > 0) & ~isinf(r)
     safe, size = where(is_plain, delta, 1), where(is_plain, abs(r), 1)
     # delta^2 (sqrt(1 + (r / delta)^2) - 1), written so that nothing is lost for a small `r`.
@@ -160,7 +161,8 @@ def pseudo_huber(delta, r):
 
 def huber(delta, r):
     """A loss, square up to `delta` and linear beyond; infinite for a `delta` below 0."""
-    size, delta = abs(stacked(r)), stacked(delta)
+    r, delta = as_floats(stacked(r), stacked(delta))
+    size = abs(r)
     return where(delta < 0, np.inf, where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta)))
 
 
