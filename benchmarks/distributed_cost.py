@@ -33,17 +33,19 @@ def started(kind, count, seconds):
 
 
 def compared(kind, count, seconds):
-    """(what ran, predicted seconds, measured seconds) of all runs of a network."""
-    alone = {row["bucket"]: row for row in started(kind, 1, seconds)}
-    first, *rows = started(kind, count, seconds)
-    link, steps = Link(**first["link"]), {bucket: TrainingStep(**row["step"]) for bucket, row in alone.items()}
+    """(what ran, seconds that are predicted from one process alone, and from each of all at once, measured seconds) of each run."""
+    alone, several = ([*started(kind, number, seconds)] for number in (1, count))
+    steps = [{row["bucket"]: TrainingStep(**row["step"]) for row in rows if "step" in row} for rows in (alone, several)]
+    link = Link(**next(row["link"] for row in several if "link" in row))
     print(link, flush=True)
-    for bucket, row in alone.items():
-        yield f"{kind:4} 1 process, in {_size(bucket)}", predict(steps[bucket], link, 1).seconds, row["seconds"]
-    for row in rows:
-        expected = predict(steps[row["bucket"]], replace(link, delay=row["delay"]), count, shard=row["shard"])
-        yield (f"{kind:4} {count} processes, in {_size(row['bucket'])}, shard {row['shard']}, {1000 * row['delay']:.0f} ms",
-               expected.seconds, row["seconds"])
+    first = next(row for row in alone if "seconds" in row)
+    yield f"{kind} 1 process", 2 * [predict(steps[0][first["bucket"]], link, 1).seconds], first["seconds"]
+    for row in several:
+        if "seconds" in row:
+            there = replace(link, delay=row["delay"])
+            found = [predict(each[row["bucket"]], there, count, shard=row["shard"]).seconds for each in steps]
+            name = f"{kind} {count} processes, {_size(row['bucket'])}, shard={row['shard']}, {1000 * row['delay']:.0f} ms"
+            yield name, found, row["seconds"]
 
 
 def _size(nbytes):
@@ -62,13 +64,15 @@ def main():
         print(distributed_typical.table())
         return
     ratios = []
+    print("milliseconds of a step: predicted from one process alone, and from all at once, measured, ratios")
     for kind in options.kinds:
         for name, expected, measured in compared(kind, options.processes, options.seconds):
-            ratios.append(expected / measured)
-            print(f"{name:60} predicted {1000 * expected:8.2f} ms, measured {1000 * measured:8.2f} ms, ratio {ratios[-1]:.2f}",
-                  flush=True)
-    off = np.abs(np.array(ratios) - 1)
-    print(f"{np.mean(off <= 0.15):.0%} of {off.size} within 15 %, the median {np.median(off):.1%} off, the worst {off.max():.1%}")
+            ratios.append([seconds / measured for seconds in expected])
+            columns = [*[f"{1000 * seconds:8.2f}" for seconds in (*expected, measured)], *[f"{ratio:6.2f}" for ratio in ratios[-1]]]
+            print(f"{name:56} {' '.join(columns)}", flush=True)
+    for name, off in zip(("one alone", "all at once"), np.abs(np.array(ratios).T - 1), strict=True):
+        print(f"from {name}: {np.sum(off <= 0.15)} of {off.size} within 15 %, the median {np.median(off):.1%} off, the worst "
+              f"{off.max():.1%}")
 
 
 if __name__ == "__main__":

@@ -14,25 +14,26 @@ from .distributed_cost import BUCKETS, DELAYS, SHARDS
 from .distributed_ours import agreed, compiled_step
 
 
-def alone(kind, seconds):
-    """What a process alone takes for a step, by the size of buckets, and the step as it would be among others."""
+def rehearsed(kind, seconds):
+    """The step as each process makes it by itself, by size of buckets; all at once, as they share memory."""
     for bucket in BUCKETS:
         rehearsal = distributed.Rehearsal()
         step, _ = compiled_step(kind, group=rehearsal, bucket=bucket)
-        found = asdict(rehearsal.measured(step, seconds))
-        yield {"bucket": bucket, "step": found, "seconds": median(compiled_step(kind)[0], seconds)}
+        step()
+        distributed.barrier()
+        yield {"bucket": bucket, "step": asdict(rehearsal.measured(step, seconds))}
 
 
-def several(kind, seconds):
-    """What steps of several processes take, by delay, sharding and size of buckets; and the link between them."""
-    yield {"link": asdict(distributed.measure_link())}
+def trained(kind, seconds):
+    """What steps take, by size of buckets, sharding and delay; and the link between several processes."""
+    if distributed.size() > 1:
+        yield {"link": asdict(distributed.measure_link())}
     for bucket in BUCKETS:
         for shard in SHARDS:
             step, _ = compiled_step(kind, bucket=bucket, shard=shard)
             for delay in DELAYS:
                 with distributed.link_delay(delay):
-                    found = median(step, seconds)
-                yield {"bucket": bucket, "shard": shard, "delay": delay, "seconds": found}
+                    yield {"bucket": bucket, "shard": shard, "delay": delay, "seconds": median(step, seconds)}
 
 
 def median(step, seconds):
@@ -53,7 +54,7 @@ def median(step, seconds):
 if __name__ == "__main__":
     distributed.size()
     rg.set_num_threads(1)
-    measured = alone if distributed.size() == 1 else several
-    for row in measured(sys.argv[1], float(sys.argv[2])):
-        if distributed.rank() == 0:
-            print(json.dumps(row), flush=True)
+    for rows in (rehearsed, trained):
+        for row in rows(sys.argv[1], float(sys.argv[2])):
+            if distributed.rank() == 0:
+                print(json.dumps(row), flush=True)

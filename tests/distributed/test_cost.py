@@ -5,11 +5,13 @@ measured between several processes by programs/collectives.py.
 import itertools
 from dataclasses import replace
 from math import ceil, inf, log2
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import retrograde as rg
+from benchmarks import distributed_typical
 from retrograde.distributed import DataParallel, Link, Rehearsal, TensorGroup, TrainingStep, measure_link, most_processes, predict
 from retrograde.distributed.measuring import fitted
 from retrograde.distributed.sharing import Sharing, dealt
@@ -306,6 +308,20 @@ def test_a_prediction_is_a_table():
     assert [line.split()[-1] for line in lines[1:3]] == ["30.000", "2.000"]
     assert len({len(line) for line in lines}) == 1
     assert str(predict(step, FAST, 1)).startswith("1 process ")
+
+
+def test_the_table_of_the_page_is_what_the_model_says():
+    page = (Path(__file__).parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
+    assert distributed_typical.table() in page, "it is out of date; run `python -m benchmarks.distributed_cost --table`"
+
+
+def test_models_of_the_table_have_as_many_parameters_and_multiplications_as_they_are_known_for():
+    facts = {name: (sum(count for count, _ in layers), sum(sum(each) for _, each in layers))
+             for name, layers in distributed_typical.MODELS.items()}
+    work, parameters = facts["ResNet-50, 64 images"]
+    assert parameters == 25_557_032  # as torchvision's
+    assert work / 64 == pytest.approx(4.09e9, rel=0.01)
+    assert facts["GPT-2 small, 8 texts of 1024"][1] == 124_439_808
 
 
 STEP, LINK = TrainingStep(0.1, 0.01, [(0.1, MIB)]), Link(1e-5, 1e9)

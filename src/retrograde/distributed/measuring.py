@@ -10,7 +10,7 @@ from ..errors import DistributedError
 from .data_parallel import BUCKET
 from .links import link_delay, seconds_of_delay
 from .network import Link
-from .processes import WHOLE, Processes
+from .processes import Processes
 from .world import world
 
 #: The bytes of the messages that are sent. Those of the first half are short: what they take is the latency.
@@ -32,14 +32,16 @@ def measure_link(group: Any = None):
                                "-n 2 program.py")
     name = "the measurement of a link"
     with link_delay(0):
-        group.sum(np.zeros(WHOLE, np.float32), "ranks", name)  # what is set up once is not counted
+        group.sum(np.zeros(_SIZES[-1], np.uint8), "ranks", name)  # what is set up once is not counted
         seconds = [_circulated(group, size, 1, name) for size in _SIZES]
         latency, bandwidth = fitted(_SIZES, seconds)
         more = (_circulated(group, 1, _SEVERAL, name) - seconds[0]) / (_SEVERAL - 1)
-        link = Link(latency, bandwidth, max(more, 0.0), copying=_copied())
-        short = [np.zeros(1, np.float32)]
-        whole = _median(lambda: group.finish_means(group.begin_means(short, "ranks", name), short, "ranks", name))
-        call = max(whole - link.mean(short[0].nbytes, group.size).seconds, 0.0)
+        means = [_median(lambda: _sent(group, size, 1, name)) for size in _SIZES]
+        # Through shared memory a mean of n bytes is n bytes written, n added up or divided, and n read.
+        copying = 3 * fitted(_SIZES, means)[1] if group.shares_memory() else _copied()
+        link = Link(latency, bandwidth, max(more, 0.0), copying=copying)
+        each = _median(lambda: _sent(group, _SIZES[0], _SEVERAL, name)) / _SEVERAL
+        call = max(each - link.mean(_SIZES[0], group.size).seconds, 0.0)
         mine = np.array([latency, link.overhead, call, -bandwidth, -link.copying])
         latency, overhead, call, bandwidth, copying = np.abs(group.stack(mine, name).max(axis=0)).tolist()
     return Link(latency, bandwidth, overhead, call, copying, seconds_of_delay(), group.shares_memory())
@@ -61,6 +63,14 @@ def fitted(sizes, seconds):
 def _circulated(group, nbytes, count, name):
     sent, received = ([np.zeros(nbytes, np.uint8) for _ in range(count)] for _ in range(2))
     return _median(lambda: group.circulate(sent, received, name))
+
+
+def _sent(group, nbytes, count, name):
+    """Begin so many means of so many bytes, and finish them, as a step does with its buckets."""
+    arrays = [np.zeros(max(nbytes // 4, 1), np.float32)]
+    begun = [group.begin_means(arrays, "ranks", name) for _ in range(count)]
+    for number in begun:
+        group.finish_means(number, arrays, "ranks", name)
 
 
 def _copied():
