@@ -3,6 +3,8 @@ measured between several processes by programs/collectives.py.
 """
 
 import itertools
+import subprocess
+import sys
 from dataclasses import replace
 from math import ceil, inf, log2
 from pathlib import Path
@@ -12,13 +14,14 @@ import pytest
 
 import retrograde as rg
 from benchmarks import distributed_typical
+from launching import needs_mpi
 from retrograde.distributed import DataParallel, Link, Rehearsal, TensorGroup, TrainingStep, measure_link, most_processes, predict
 from retrograde.distributed.measuring import fitted
 from retrograde.distributed.sharing import Sharing, dealt
 from retrograde.errors import ArgumentError, DistributedError
 from retrograde.ops._alone import Alone
 
-MIB = 2**20
+ROOT, MIB = Path(__file__).parents[2], 2**20
 FAST = Link(0.0, inf)
 
 
@@ -245,14 +248,13 @@ def test_a_rehearsal_notes_the_buckets_of_a_compiled_step_while_gradients_are_ma
     np.testing.assert_allclose(run(), loss, rtol=1e-3)
 
 
-def test_a_rehearsal_of_an_eager_step_waits_for_its_buckets():
+def test_buckets_of_an_eager_step_are_sent_after_its_backward_pass():
     step = (rehearsal := Rehearsal(4)).measured(compiled(rehearsal, 17000, False), seconds=0)
-    assert not step.buckets
-    assert len(step.waits) >= 4
-    assert sum(call.nbytes for call in step.waits) == sum(step.parameters)
-    assert step.waits[-1].at == step.passes
-    found = predict(step, Link(1e-3, 1e9), 4)
-    assert found.hidden == pytest.approx(0, abs=1e-9)
+    assert len(step.buckets) >= 4 and not step.waits
+    assert sum(call.nbytes for call in step.buckets) == sum(step.parameters) == 4 * 4 * (64 * 64 + 3 * 64)
+    assert step.buckets[-1].at == step.passes
+    eager = predict(step, Link(1.0, 1e9), 4)
+    assert eager.hidden < 0.01 * eager.communication
 
 
 def test_a_rehearsal_notes_the_statistics_of_batch_norms_which_are_those_of_one_process():
@@ -311,7 +313,7 @@ def test_a_prediction_is_a_table():
 
 
 def test_the_table_of_the_page_is_what_the_model_says():
-    page = (Path(__file__).parents[2] / "docs" / "distributed.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
     assert distributed_typical.table() in page, "it is out of date; run `python -m benchmarks.distributed_cost --table`"
 
 
@@ -322,6 +324,17 @@ def test_models_of_the_table_have_as_many_parameters_and_multiplications_as_they
     assert parameters == 25_557_032  # as torchvision's
     assert work / 64 == pytest.approx(4.09e9, rel=0.01)
     assert facts["GPT-2 small, 8 texts of 1024"][1] == 124_439_808
+
+
+@needs_mpi
+@pytest.mark.long
+def test_the_benchmark_compares_what_is_predicted_with_what_runs():
+    words = [sys.executable, "-m", "benchmarks.distributed_cost", "--kinds", "mlp", "--seconds", "0.1"]
+    rows = [line for line in subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+            if line.startswith("mlp")]
+    assert len(rows) == 1 + 2 * 2 * 3
+    for row in rows:
+        assert all(float(word) > 0 for word in row.split()[-5:]), row
 
 
 STEP, LINK = TrainingStep(0.1, 0.01, [(0.1, MIB)]), Link(1e-5, 1e9)

@@ -100,10 +100,13 @@ class Rehearsal(Alone):
 
 def _step(calls, whole):
     """The step whose calls came at these moments, and which took so long as a whole."""
+    # A compiled step asks for the means that it has begun, all in a row; an eager one waits for each, after its backward pass.
     asked = [at for (kind, _), at in calls if kind == "finish"][:1] or [at for (kind, _), at in calls if kind == "means"][-1:]
     if not asked:
         raise ArgumentError("the step that was measured sent no gradients; give its model this group: DataParallel(model, "
                             "group=rehearsal)")
-    parameters = [nbytes for (kind, each), _ in calls if kind in ("begin", "means") for nbytes in each]
-    named = lambda kinds: [(at, sum(each)) for (kind, each), at in calls if kind in kinds]
-    return TrainingStep(asked[0], whole - asked[0], named(("begin",)), parameters, named(("means", "sum")))
+    passes, sent = asked[0], ("begin", "means")
+    parameters = [nbytes for (kind, each), at in calls if kind in sent and at <= passes for nbytes in each]
+    buckets = [(at, sum(each)) for (kind, each), at in calls if kind in sent and at <= passes]
+    waits = [(at, sum(each)) for (kind, each), at in calls if kind == "sum" or kind == "means" and at > passes]
+    return TrainingStep(passes, whole - passes, buckets, parameters, waits)
