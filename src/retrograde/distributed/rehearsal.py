@@ -18,8 +18,8 @@ class Rehearsal(Alone):
 
     size  as how many processes it does
 
-    A model is given it in place of a group. So the step is the one that several processes run, compiled as theirs is. Processes that
-    share a machine take memory bandwidth from each other: to see what a step takes among them, let all rehearse at the same time.
+    A model is given it in place of a group. So the step is the one that several processes run, compiled as theirs is. Processes
+    that share a machine take memory bandwidth from each other: to see what a step takes there, let all rehearse at the same time.
 
     >>> rehearsal = rg.distributed.Rehearsal()
     >>> model = rg.distributed.DataParallel(rg.nn.Linear(2, 1), group=rehearsal)
