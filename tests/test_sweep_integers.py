@@ -1,5 +1,7 @@
 """Operands of integers: what an op computes of them is that of float64, in its precision; what wraps is what NumPy wraps too."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -85,7 +87,7 @@ def test_losses_and_distances_of_integers_are_those_of_floats(name, dtype):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
 def test_convolutions_of_integers_are_exact_or_refused(dtype):
     x, w = (np.arange(1, n + 1).reshape(shape) % 3 for n, shape in ((50, (1, 2, 5, 5)), (24, (3, 2, 2, 2))))
     for form in (lambda f: f, rg.jit):
@@ -96,7 +98,7 @@ def test_convolutions_of_integers_are_exact_or_refused(dtype):
             large = np.full_like(x, 1 + int(np.iinfo(dtype).max ** 0.5)).astype(dtype)
             with pytest.raises(rg.errors.DTypeError, match="fit its dtype"):
                 form(function)(rg.tensor(large), rg.tensor(large.ravel()[:24].reshape(3, 2, 2, 2)))
-        with pytest.raises(rg.errors.DTypeError, match="in three dimensions"):
+        with pytest.raises(rg.errors.DTypeError, match="in three dimensions") if np.dtype(dtype).itemsize < 8 else nullcontext():
             form(F.conv3d)(rg.tensor(x[..., None].astype(dtype)), rg.tensor(w[..., None].astype(dtype)))
 
 

@@ -33,7 +33,7 @@ STEPPED = ("differences", "differences of slopes", "complex step")
 #: Words of other refusals that are documented: of eager-only order in memory, of reverse mode through a loop without an end, and of
 #: a dtype that only the values tell; of programs in files.
 DOCUMENTED = ("only eager ops know", "while_loop", "has room for real ones only", "detached under vmap cannot", "cannot be exported",
-              "exported programs do not know")
+              "exported programs do not know", "gave complex numbers for real ones")
 #: What a program says whose slopes are not those of its values to the last digits.
 COARSE_WORDS = ("float32", "float16", "complex", "1j", "0.5j", "'int", "bool", "detach")
 #: What adds up, or multiplies, the elements of its first argument.
@@ -41,8 +41,12 @@ SUMS = frozenset("sum mean std var prod logsumexp vector_norm matmul cumsum cump
 #: Functions whose slope at 0 is infinite, or a power of whose result has such a one, and the phase of `evaluate` in which they are
 #: not called there.
 ROOTS, BESIDE_ZERO = frozenset(["sqrt", "cbrt", "abs"]), -1
+#: The phases of `evaluate` in which results are rounded alike: all a unit upwards, or downwards.
+ALIKE = {7: 1, 8: -1}
 #: Functions that are others on the other side of a zero. A sum of one zero has the sign that NumPy's start of +0 leaves, or its own.
 CUTS = frozenset(["atan2", "angle", "copysign"])
+#: What the names of functions have in them that give vectors of either sign: which one, rounding decides for one matrix in two.
+VECTORS = ("eig", "svd", "qr")
 NORMS = frozenset(["vector_norm", "matrix_norm", "norm"])
 _METHOD = re.compile(r"\b([vxwc]\d*)\.(sum|mean)\(")
 _ASSIGNED = re.compile(r"^([vw]\d+) = ", re.MULTILINE)
@@ -145,7 +149,8 @@ class Rounded:
         step = _unit(z)
         with np.errstate(all="ignore"):
             mantissa = np.frexp(x)[0]  # whose last bits count: what is all but equal is not rounded alike
-            factor = 1 + step * np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
+            units = np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
+            factor = 1 + step * (ALIKE[self._phase] * np.ones_like(units) if self._phase in ALIKE else units)
         return z * np.broadcast_to(factor, z.shape).astype(np.float32 if step > 1e-10 else np.float64)
 
 
@@ -321,13 +326,16 @@ def _movement(program, form, inputs, wanted, is_singular=False):
     Equal numbers stay equal: a program that compares what is equal by its making is held to the answer.
     """
     moved = [0.0] * len(wanted)
-    variants = [[_nudged(x, size, phase) for x in inputs] for size, phase in ((1, 0), (4, 1), (-2, 2), (16, 3))]
+    moves = [(1, 0), (4, 1), (-2, 2), (16, 3)]
+    if any(word in program.text for word in VECTORS):
+        moves += [(64, 4), (-7, 5), (-256, 6), (1024, 7), (11, 8), (-33, 9)]
+    variants = [[_nudged(x, size, phase) for x in inputs] for size, phase in moves]
     if is_singular or any(x.dtype.kind == "c" for x in inputs) or "j)" in program.text:  # zeros of another sign are on the other side of a branch cut
         variants += [[np.where(x == 0, x + tiny, x).astype(x.dtype) if x.dtype.kind in "fc" else x for x in inputs] for tiny in (1e-30, -1e-30)]
     if any(x.dtype.itemsize < 8 and x.dtype.kind in "fV" for x in inputs):
         variants.append([x.astype("float64") if x.dtype.kind in "fV" else x for x in inputs])
     # Two phases rounded numbers that are a unit apart alike in one of four programs that compare them.
-    for variant, rounded in [*[(variant, 0) for variant in variants], *[(inputs, phase) for phase in range(1, 7)]]:
+    for variant, rounded in [*[(variant, 0) for variant in variants], *[(inputs, phase) for phase in range(1, 9)]]:
         try:
             found = evaluate(program, form.wanted, variant, rounded)
         except RetrogradeError:

@@ -159,6 +159,19 @@ def test_the_slope_of_a_root_of_what_is_always_zero_is_no_difference_and_other_s
     assert check(replace(root, statements=("v9 = rg.where(x0 > 0, x0, rg.log(x0 * 0))",)), "differences").kind == "different"
 
 
+def test_a_function_whose_result_is_one_unit_of_float32_off_in_eager_code_makes_a_program_unstable():
+    # NumPy's tanh of 9.9446 is just below 1 in float32, to which the right number is rounded.
+    numbers = ("x0", "np.array([9.944611], 'float32')"), ("x1", "np.array([1 - 2e-9])")
+    program = Program(numbers, ("v9 = rg.tanh(x0) <= x1",), ("v9",), 0)
+    assert max(_movement(program, FORMS["jit"], arrays(program), evaluate(program, FORMS["jit"].wanted, arrays(program)))) > 0
+
+
+def test_the_sign_of_an_eigenvector_that_rounding_decides_makes_a_program_unstable():
+    matrix = "np.array([[0.923, 0.191, -0.086], [-0.348, 1.492, 0.416], [-0.302, 0.056, 1.485]])"
+    program = Program((("x0", "np.array([1.11])"),), (f"v9 = rg.ops.get('eig_pair').call({matrix} + 0.05 * rg.tanh(x0))[1]",), ("v9",), 0)
+    assert max(_movement(program, FORMS["jit"], arrays(program), evaluate(program, FORMS["jit"].wanted, arrays(program)))) > 1
+
+
 def test_an_error_in_what_no_slope_needs_is_no_difference():
     text = "v9 = x0[None][rg.argmax(x0)] > 0"
     program = Program((("x0", "np.array([0.2, 0.9])"), ("x1", "np.array(0.5)")), (text,), ("v9", "x1"), 0)

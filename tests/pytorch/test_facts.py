@@ -10,7 +10,7 @@ import pytest
 
 import retrograde as rg
 from retrograde import torch
-from retrograde.errors import ArgumentError, DeviceError, DTypeError, GraphError, InplaceError
+from retrograde.errors import ArgumentError, DeviceError, DTypeError, GraphError, InplaceError, OutOfRangeError
 from retrograde.torch.absent import absent_from
 
 nn, F = torch.nn, torch.nn.functional
@@ -315,3 +315,37 @@ def test_an_ellipsis_that_a_contraction_leaves_out_is_summed_over_also_if_it_sta
     assert torch.einsum("...ij->...i", x).tolist() == [3.0, 7.0]
     assert torch.einsum("...ij, jk -> ik", x, x).tolist() == (x @ x).tolist()
     assert torch.einsum("...->", torch.tensor(2.0)).item() == 2.0
+
+
+def test_small_integers_have_the_dtypes_of_pytorch():
+    x = torch.tensor([[1, 2], [200, 4]], dtype=torch.uint8)
+    assert [f(dtype=torch.uint8).tolist() for f in (x.sum, x.prod)] == [207, 64]
+    assert x.cumprod(0, dtype=torch.uint8).dtype == x.prod(dtype=torch.uint8).dtype == x.all().dtype == x.any(1).dtype == torch.uint8
+    assert x.bool().all().dtype == x.sum(dtype=torch.bool).dtype == torch.bool
+    assert x.sum_to_size(1, 2).dtype == x.bool().sum_to_size(2).dtype == torch.linalg.vander(x).dtype == torch.int64
+    assert x.bool().sum_to_size(2).tolist() == [2, 2] and x.sum_to_size(2, 2).dtype == torch.uint8
+    assert torch.einsum("ij->", x).item() == 207 and torch.einsum("ii", torch.eye(3).bool()).item() == 3
+    assert torch.einsum("ij->ji", x).dtype == torch.masked.cumsum(x, 0).dtype == torch.uint8
+
+
+def test_factors_pools_and_bounds_of_integers_are_integers():
+    x, v = torch.tensor([[1, 2], [200, 4]]), torch.ones(2, dtype=torch.int64)
+    assert torch.addmv(v, x, v, beta=0.2, alpha=1.6).tolist() == [3, 204]
+    assert torch.addbmm(v.byte().repeat(2, 1), torch.ones(1, 2, 2).byte(), torch.ones(1, 2, 2).byte()).dtype == torch.uint8
+    assert F.avg_pool2d(-x[None], 2).tolist() == [[[-51]]] and F.hardtanh(x).dtype == torch.int64
+    assert F.margin_ranking_loss(x, x + 1, torch.ones_like(x)).dtype == F.pairwise_distance(x, x).dtype == torch.float32
+
+
+def test_ranges_of_integers_are_those_of_pytorch_or_errors():
+    assert torch.arange(-4, 3, 2, dtype=torch.uint8).tolist() == [252, 254, 0, 2]
+    assert torch.arange(-0.5, 5.5, 1, dtype=torch.uint8).tolist() == [0, 1, 2, 3, 4, 5] and torch.full_like(torch.ones(1).byte(), -1).item() == 255
+    for wrong in (lambda: torch.arange(0, 3.9, 0.9, dtype=torch.int64), lambda: torch.arange(3, 0), lambda: torch.arange(0.0, 3.0, -1.0)):
+        with pytest.raises(ArgumentError, match="arange needs a step"):
+            wrong()
+    with pytest.raises(OutOfRangeError, match="bounds from 0 to 255"):
+        torch.linspace(0, 300, 4, dtype=torch.uint8)
+
+
+def test_trapezoids_of_bytes_do_not_wrap():
+    x = torch.tensor([[1, 2], [200, 4]], dtype=torch.uint8)
+    assert torch.trapezoid(x, x).tolist() == [1.5, -19992.0]

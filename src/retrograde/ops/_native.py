@@ -243,7 +243,8 @@ class _Small:
         return call(*arrays, *results) is results[-1]
 
     def _made(self, name, sizes, arrays, results):
-        if not all([a.__class__ is np.ndarray for a in (*arrays, *results)]):
+        # Kernels refuse them: none is made for what stands for a traced array either, and takes no memory.
+        if not all([a.__class__ is np.ndarray and a.flags.c_contiguous for a in (*arrays, *results)]):
             return _none
         if len(self._known) >= self._MOST:
             self._known.clear()

@@ -9,6 +9,7 @@ from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.errors import LinAlgError, ShapeError
+from retrograde.ops._native import Native
 from sweeping import cases
 
 RULED = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).result_shape is not None]
@@ -73,7 +74,7 @@ def test_floats_that_are_computed_of_integers_are_so_in_every_form(function):
 
 @pytest.mark.parametrize("op", KEEPING, ids=lambda op: op.name)
 def test_small_arrays_tell_the_shape_and_dtype_of_the_kernels_result(op, monkeypatch):
-    monkeypatch.setattr("retrograde.compiler.graph.infer._SMALL", 0)
+    monkeypatch.setattr("retrograde.compiler.graph.infer._FEWEST", 0)
     test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float16")
     test_rule_gives_the_shape_and_dtype_of_the_kernels_result(op, "float32")
 
@@ -112,3 +113,16 @@ def test_a_convolution_that_does_not_fit_is_refused_while_it_is_traced():
         rg.jit(lambda x, w, b: rg.conv2d(x, w, b))(rg.ones(1, 1, 4, 4), rg.ones(2, 1, 3, 3), rg.ones(3))
     with pytest.raises(ShapeError, match="output of this convolution"):
         rg.jit(lambda x, y: rg.ops.get("conv2d_weight").call(x, y, (2, 1, 3, 3)))(rg.ones(1, 1, 4, 4), rg.ones(1, 2, 3, 3))
+
+
+def test_shapes_are_found_without_code_for_the_arrays_that_stand_for_traced_ones(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Native, "__call__", lambda self, name, *args: asked.append((name, args)) or NotImplemented)
+    x, labels = Symbol(None, (), (4, 37, 41), np.dtype("float32")), Symbol(None, (), (148,), np.dtype("int64"))
+    for name, args in (
+        ("softmax", (x, -1)), ("log_softmax", (x, 1)), ("logsumexp", (x, (0, 2), False)), ("var", (x, -1, False, 0, None)),
+        ("cross_entropy", (Symbol(None, (), (148, 41), x.dtype), labels, None, -100, "none", 0.0)),
+        ("cross_entropy_slopes", (Symbol(None, (), (148, 41), x.dtype), labels, None, -100, "mean", 0.0)),
+    ):
+        infer(rg.ops.get(name), args)
+    assert asked == []

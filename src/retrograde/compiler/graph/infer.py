@@ -11,8 +11,9 @@ from ...dtypes import common_dtype, is_complex
 from ...errors import DTypeError, LinAlgError
 from .effects import TOKEN, Effectful
 
-#: Arrays all of whose sizes are no greater are not made smaller.
-_SMALL = 64
+#: Arrays of fewer elements are not made smaller: kernels compute with them faster than smaller shapes are thought out, and ask
+#: for no compiled code.
+_FEWEST = 256
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19)
 
 
@@ -32,8 +33,8 @@ def infer(op, args):
         if shape is not NotImplemented:
             dtype = _dtype_of_operands(op, args) if op.result_dtype is None else op.result_dtype(*args)
             return [(part, dtype) for part in shape] if op.is_multiple else (shape, dtype)
-        sizes = set(_sizes(args)) if op.keeps_sizes else ()
-        found = _of_small(op, args, sizes) if sizes and max(sizes) > _SMALL else None
+        is_small = not op.keeps_sizes or max([a.size for a in _arrays(args)], default=0) < _FEWEST
+        found = None if is_small else _of_small(op, args, {n for a in _arrays(args) for n in a.shape if n > 1})
         return _asked(op, args) if found is None else found
 
 
@@ -84,13 +85,13 @@ def _of_small(op, args, sizes):
     return specs if op.is_multiple else specs[0]
 
 
-def _sizes(args):
-    """The sizes of more than 1 of all arrays among arguments."""
+def _arrays(args):
+    """The arrays among arguments, and symbols, which stand for some."""
     for a in args:
         if isinstance(a, (Symbol, np.ndarray)):
-            yield from [n for n in a.shape if n > 1]
+            yield a
         elif isinstance(a, (tuple, list)):
-            yield from _sizes(a)
+            yield from _arrays(a)
 
 
 def _resized(argument, ranks):

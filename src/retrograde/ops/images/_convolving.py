@@ -192,7 +192,8 @@ def backward_to_input(y, weight, geometry):
 def _working(*arrays):
     """The type of the result, and the arrays in one for which the matrix product is fast, or that holds sums of integers."""
     dtype = np.result_type(*arrays)
-    working = np.result_type(dtype, np.int8, np.int64) if dtype.kind in "iu" else np.float32 if dtype.itemsize < 4 else dtype
+    is_whole = dtype.kind in "iu"
+    working = dtype if dtype.itemsize >= (8 if is_whole else 4) else np.int64 if is_whole else np.float32
     return dtype, *[a.astype(working, copy=False) for a in arrays]
 
 
