@@ -9,7 +9,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,14 +35,13 @@ def compared(kind, count, seconds):
     """(what ran, seconds that are predicted from one process alone, and from each of all at once, measured seconds) of each run."""
     alone, several = ([*started(kind, number, seconds)] for number in (1, count))
     steps = [{row["bucket"]: TrainingStep(**row["step"]) for row in rows if "step" in row} for rows in (alone, several)]
-    link = Link(**next(row["link"] for row in several if "link" in row))
-    print(link, flush=True)
+    links = {row["delay"]: Link(**row["link"]) for row in several if "link" in row}
+    print(*links.values(), sep="\n", flush=True)
     first = next(row for row in alone if "seconds" in row)
-    yield f"{kind} 1 process", 2 * [predict(steps[0][first["bucket"]], link, 1).seconds], first["seconds"]
+    yield f"{kind} 1 process", 2 * [predict(steps[0][first["bucket"]], links[0.0], 1).seconds], first["seconds"]
     for row in several:
         if "seconds" in row:
-            there = replace(link, delay=row["delay"])
-            found = [predict(each[row["bucket"]], there, count, shard=row["shard"]).seconds for each in steps]
+            found = [predict(each[row["bucket"]], links[row["delay"]], count, shard=row["shard"]).seconds for each in steps]
             name = f"{kind} {count} processes, {_size(row['bucket'])}, shard={row['shard']}, {1000 * row['delay']:.0f} ms"
             yield name, found, row["seconds"]
 

@@ -25,9 +25,11 @@ def rehearsed(kind, seconds):
 
 
 def trained(kind, seconds):
-    """What steps take, by size of buckets, sharding and delay; and the link between several processes."""
+    """What steps take, by size of buckets, sharding and delay; and the link between several processes with each delay."""
     if distributed.size() > 1:
-        yield {"link": asdict(distributed.measure_link())}
+        for delay in DELAYS:
+            with distributed.link_delay(delay):
+                yield {"delay": delay, "link": asdict(distributed.measure_link())}
     for bucket in BUCKETS:
         for shard in SHARDS:
             step, _ = compiled_step(kind, bucket=bucket, shard=shard)

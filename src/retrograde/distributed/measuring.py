@@ -15,8 +15,8 @@ from .world import world
 
 #: The bytes of the messages that are sent. Those of the first half are short: what they take is the latency.
 _SIZES = (1, 64, 512, 4096, 2**16, 2**19, 2**21, 2**22)
-#: How often each is sent, and how many are sent at the same time to see what one more takes.
-_REPEATS, _SEVERAL = 15, 16
+#: How often each is sent, how many are sent at the same time to see what one more takes, and how many means in a row.
+_REPEATS, _SEVERAL, _FEW = 15, 16, 4
 
 
 def measure_link(group: Any = None):
@@ -24,7 +24,7 @@ def measure_link(group: Any = None):
 
     Each process sends messages to the next one and gets as many from the one before, as they do in collectives; what is slowest
     between two of them counts. It takes about a second, in which the processes should do nothing else. A delay that is put in by
-    `link_delay` is told apart from what the link itself takes.
+    `link_delay` is told apart from what the link itself takes; it takes a hundred of them more.
     """
     group = group or world()
     if not isinstance(group, Processes):
@@ -36,15 +36,17 @@ def measure_link(group: Any = None):
         seconds = [_circulated(group, size, 1, name) for size in _SIZES]
         latency, bandwidth = fitted(_SIZES, seconds)
         more = (_circulated(group, 1, _SEVERAL, name) - seconds[0]) / (_SEVERAL - 1)
-        means = [_median(lambda: _sent(group, size, 1, name)) for size in _SIZES]
-        # Through shared memory a mean of n bytes is n bytes written, n added up or divided, and n read.
-        copying = 3 * fitted(_SIZES, means)[1] if group.shares_memory() else _copied()
-        link = Link(latency, bandwidth, max(more, 0.0), copying=copying)
-        each = _median(lambda: _sent(group, _SIZES[0], _SEVERAL, name)) / _SEVERAL
-        call = max(each - link.mean(_SIZES[0], group.size).seconds, 0.0)
-        mine = np.array([latency, link.overhead, call, -bandwidth, -link.copying])
+    # With the delay, as a process that has slept works more slowly for a while.
+    means = [_median(lambda: _sent(group, size, 1, name)) for size in _SIZES]
+    # Through shared memory a mean of n bytes is n bytes written, n added up or divided, and n read.
+    copying = 3 * fitted(_SIZES, means)[1] if group.shares_memory() else _copied()
+    link = Link(latency, bandwidth, max(more, 0.0), copying=copying, delay=seconds_of_delay())
+    each = _median(lambda: _sent(group, _SIZES[0], _FEW, name)) / _FEW
+    call = max(each - link.mean(_SIZES[0], group.size).seconds, 0.0)
+    mine = np.array([latency, link.overhead, call, -bandwidth, -link.copying])
+    with link_delay(0):
         latency, overhead, call, bandwidth, copying = np.abs(group.stack(mine, name).max(axis=0)).tolist()
-    return Link(latency, bandwidth, overhead, call, copying, seconds_of_delay(), group.shares_memory())
+    return Link(latency, bandwidth, overhead, call, copying, link.delay, group.shares_memory())
 
 
 def fitted(sizes, seconds):

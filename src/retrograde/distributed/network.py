@@ -84,7 +84,8 @@ class Link:
             return NOTHING
         others = processes - 1
         moved = max(nbytes - least, most * others)
-        return self._met(others, self.messages(others, moved), most + nbytes)
+        # Its own are packed; what comes is taken in, handed to the step, and written to the parameters.
+        return self._met(others, self.messages(others, moved), most + 3 * nbytes)
 
     def _summed(self, nbytes, processes, is_mean):
         if processes == 1:

@@ -135,15 +135,15 @@ def means_in_shared_memory():
 
 def links():
     """A link is measured alike by all, and apart from a delay that is put in."""
-    with distributed.link_delay(5.0):
+    with distributed.link_delay(0.02):
         link = distributed.measure_link()
-    assert 0 < link.latency < 5 and 0 <= link.overhead < 5 and 0 < link.call < 5, link
+    assert link.latency > 0 and min(link.overhead, link.call) >= 0, link
     assert 0 < link.bandwidth < np.inf and 0 < link.copying < np.inf, link
-    assert link.delay == 5 and link.is_shared == distributed.world().shares_memory(), link
+    assert link.delay == 0.02 and link.is_shared == distributed.world().shares_memory(), link
     everywhere = distributed.all_gather(rg.tensor(np.array(astuple(link), float))).numpy().reshape(SIZE, -1)
     assert (everywhere == everywhere[0]).all(), everywhere
     step = distributed.TrainingStep(0.1, buckets=[(0.1, 2**20)])
-    assert distributed.predict(step, link, SIZE).seconds > 5.1  # the delay is in it
+    assert distributed.predict(step, link, SIZE).seconds > 0.12  # the delay is in it
 
 
 def loops():
