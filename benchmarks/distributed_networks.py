@@ -14,6 +14,9 @@ def network(nn, kind):
         model = nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.ReLU(), nn.MaxPool2d(2),
                               nn.Flatten(), nn.Linear(32 * 25, 128), nn.ReLU(), nn.Linear(128, 10))
         return model, rng.normal(size=(64, 1, 28, 28)).astype(np.float32), rng.integers(0, 10, 64)
+    if kind == "mlp":
+        model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+        return model, rng.normal(size=(128, 784)).astype(np.float32), rng.integers(0, 10, 128)
     layers = [nn.TransformerEncoderLayer(WIDTH, 4, 4 * WIDTH, dropout=0.0, batch_first=True, norm_first=True, activation="gelu")
               for _ in range(2)]
     model = nn.Sequential(nn.Embedding(WORDS, WIDTH), *layers, nn.Linear(WIDTH, WORDS))

@@ -25,11 +25,11 @@ def sums():
     return {"milliseconds": found}
 
 
-def training(kind, seconds):
-    """Rows per second of a compiled step."""
+def compiled_step(kind, **options):
+    """A compiled step of a network on a batch of one process, and how many rows that has; `options` are those of DataParallel."""
     rg.manual_seed(0)
     inner, x, y = network(rg.nn, kind)
-    model = distributed.DataParallel(inner)
+    model = distributed.DataParallel(inner, **options)
     optimizer = rg.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
 
     @rg.jit
@@ -41,9 +41,19 @@ def training(kind, seconds):
         return loss
 
     x, y = rg.tensor(x), rg.tensor(y)
-    agreed = lambda here: bool(distributed.all_reduce(rg.tensor(float(here)), "max").item())
-    rate, share = timed(lambda: step(x, y).item(), seconds, agreed)
-    return {"rows": rate * x.shape[0] * distributed.size(), "share": share}
+    return lambda: step(x, y).item(), x.shape[0]
+
+
+def agreed(here):
+    """Whether any process says so."""
+    return bool(distributed.all_reduce(rg.tensor(float(here)), "max").item())
+
+
+def training(kind, seconds):
+    """Rows per second of a compiled step."""
+    step, rows = compiled_step(kind)
+    rate, share = timed(step, seconds, agreed)
+    return {"rows": rate * rows * distributed.size(), "share": share}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import copy
 import threading
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import numpy as np
@@ -230,6 +231,49 @@ def test_what_is_begun_is_done_in_order_and_each_result_is_asked_for_by_its_numb
     with background_delay() as slept:
         background.finished(background.begin(delayed))
     assert slept == [0.25]
+
+
+class Unhurried:
+    """A pool of one thread, which goes on only while somebody waits for it, or when what comes before is called off."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, run, *args):
+        future = Future()
+        future.cancel = lambda: self.called_off(future)
+        wait, future.result = future.result, lambda: self.until(future) or wait()
+        self.waiting.append((future, lambda: future.set_result(run(*args))))
+        return future
+
+    def called_off(self, future):
+        self.waiting = [pair for pair in self.waiting if pair[0] is not future]
+        self.until(None)
+        return True
+
+    def until(self, future):
+        while self.waiting and (future is None or not future.done()):
+            thread = threading.Thread(target=self.waiting.pop(0)[1])
+            thread.start()
+            thread.join()
+
+
+def test_what_waits_for_all_before_it_is_done_in_order_by_whatever_thread():
+    done, background = [], Background()
+    background._pool = Unhurried()
+
+    def job(number):
+        def run():
+            background.settle()  # as `means` does
+            done.append(number)
+            return number
+        return run
+
+    numbers = [background.begin(job(n)) for n in range(5)]
+    assert [background.finished(number) for number in numbers[:2]] == [0, 1]
+    background.settle()
+    assert [background.finished(number) for number in numbers[2:]] == [2, 3, 4]
+    assert done == [0, 1, 2, 3, 4]
 
 
 @contextmanager

@@ -45,8 +45,10 @@ class Background:
         for n in [n for n in self._begun if number is None or n <= number]:
             future, function = self._begun.pop(n)
             try:
-                # What has not begun is done here: nothing is gained by another thread.
-                self._results[n] = function() if future.cancel() else future.result()
+                # What has not begun is done here, as nothing is gained by another thread; but the last alone, or that thread would
+                # go on with the next one meanwhile.
+                is_last = not self._begun
+                self._results[n] = function() if is_last and future.cancel() else future.result()
             except BaseException as error:  # raised where the result is asked for
                 if not isinstance(error, Exception):
                     raise

@@ -17,7 +17,8 @@ from .sharing import Sharing
 from .world import world
 
 #: Up to so many bytes, gradients are sent together.
-_BUCKET = 4 * 2**20
+BUCKET = 4 * 2**20
+SHARDS = ("none", "optimizer")
 
 
 class DataParallel(Around):
@@ -41,8 +42,8 @@ class DataParallel(Around):
     ['bias', 'weight']
     """
 
-    def __init__(self, model, shard="none", *, batch_norm="shared", bucket=_BUCKET, group: Any = None):
-        for name, value, known in (("shard", shard, ("none", "optimizer")), ("batch_norm", batch_norm, ("shared", "own"))):
+    def __init__(self, model, shard="none", *, batch_norm="shared", bucket=BUCKET, group: Any = None):
+        for name, value, known in (("shard", shard, SHARDS), ("batch_norm", batch_norm, ("shared", "own"))):
             if value not in known:
                 raise ArgumentError(f"{name} must be one of {', '.join(known)}, got {value!r}")
         if isinstance(model, DataParallel) or not isinstance(model, Module):

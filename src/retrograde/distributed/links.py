@@ -18,7 +18,12 @@ def link_delay(seconds):
     return _delay.within(seconds)
 
 
+def seconds_of_delay():
+    """How long it is here."""
+    return _delay.here()
+
+
 def delayed():
     """Wait as long as a link takes here."""
-    if found := _delay.here():
+    if found := seconds_of_delay():
         time.sleep(found)

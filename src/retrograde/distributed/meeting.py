@@ -9,7 +9,7 @@ from ..errors import DistributedError
 from .patience import seconds_of_patience, waited
 
 #: The bytes of what a process says, and the tag under which it does.
-_BYTES, _TAG = 320, 7
+BYTES, _TAG = 320, 7
 
 
 class Meeting:
@@ -18,7 +18,7 @@ class Meeting:
     def __init__(self, mpi, comm, ranks):
         self._test, self._start = mpi.Request.Testall, mpi.Prequest.Startall
         self._rank, self._ranks, self._count = comm.rank, ranks, 0
-        self._said = np.zeros((comm.size, _BYTES), np.uint8)
+        self._said = np.zeros((comm.size, BYTES), np.uint8)
         self._others = [r for r in range(comm.size) if r != comm.rank]
         row = lambda r: [self._said[r], mpi.BYTE]
         self._receives = [comm.Recv_init(row(r), r, _TAG) for r in self._others]
@@ -27,7 +27,7 @@ class Meeting:
     def meet(self, text, seconds=None):
         """Wait for the others, and raise a DistributedError unless all say `text`."""
         self._count += 1
-        said = f"{self._count}: {text}".encode()[:_BYTES]
+        said = f"{self._count}: {text}".encode()[:BYTES]
         before = self._said.copy()
         self._said[self._rank, : len(said)] = np.frombuffer(said, np.uint8)
         self._said[self._rank, len(said) :] = 0

@@ -17,8 +17,8 @@ from .patience import seconds_of_patience, waited
 from .shared_memory import SharedMemory
 
 #: Up to so many bytes an array goes whole to all, who add it up themselves: one exchange less. Above, each adds up one part.
-_WHOLE = 16384
-_MESSAGE = 9
+WHOLE = 16384
+_MESSAGE, _RING = 9, 11
 #: The bytes before the data of a message between two processes, which say what it is.
 _HEAD = 64
 
@@ -63,7 +63,7 @@ class Processes(Alone):
             found = np.empty_like(x)
             self._wait(self._comm.Iallreduce([x, kind], [found, kind]), name)
             return found
-        if x.nbytes <= _WHOLE:
+        if x.nbytes <= WHOLE:
             return in_order(self._all(x, name))
         if self._shared.grow(x.nbytes):
             self._share([x])
@@ -75,7 +75,7 @@ class Processes(Alone):
         total, dtype = sum([x.size for x in arrays]), np.dtype(arrays[0].dtype)
         self._background.settle()
         nbytes = total * dtype.itemsize
-        if order != "ranks" or nbytes <= _WHOLE or not self._shared.has(nbytes):
+        if order != "ranks" or nbytes <= WHOLE or not self._shared.has(nbytes):
             return super().means(arrays, order, name)
         # Written before the others are waited for: all have read what was there, or they would not have come out of the last sum.
         self._share(arrays)
@@ -214,9 +214,22 @@ class Processes(Alone):
         delayed()
         return np.ascontiguousarray(x).reshape(x.shape)
 
+    def shares_memory(self):
+        return self._shared.has(1)
+
+    def circulate(self, sent, received, name):
+        """Send arrays of bytes to the next process at the same time, while as many come from the one before; for measurements."""
+        after, before = (self.rank + 1) % self.size, (self.rank - 1) % self.size
+        requests = [*[self._comm.Irecv([x, self._mpi.BYTE], before, _RING) for x in received],
+                    *[self._comm.Isend([x, self._mpi.BYTE], after, _RING) for x in sent]]
+        self._wait_until(lambda: self._mpi.Request.Testall(requests), name)
+
     def _wait(self, request, name):
+        self._wait_until(request.Test, name)
+
+    def _wait_until(self, is_over, name):
         # All are here, so that nobody is waited for who does something else: what takes long is the work itself.
-        if not waited(request.Test, seconds_of_patience(), sleeps=False):
+        if not waited(is_over, seconds_of_patience(), sleeps=False):
             raise reported(DistributedError(f"{name} has begun on all processes, and is not over after {seconds_of_patience():g} s:"
                                             " one of them hangs, or the network does"), self.rank == 0)
 

@@ -3,6 +3,7 @@
 Rajbhandari et al., "ZeRO: Memory optimizations toward training trillion parameter models" (2020).
 """
 
+import heapq
 import weakref
 from functools import partial
 
@@ -21,12 +22,9 @@ class Sharing:
     """
 
     def __init__(self, parameters, group):
-        self.group, self.owner = group, dict.fromkeys(map(id, parameters), 0)
+        owners, _ = dealt([p.size * p.dtype.itemsize for p in parameters], group.size)
+        self.group, self.owner = group, dict(zip(map(id, parameters), owners, strict=True))
         self._parameters, self._joined = parameters, weakref.WeakSet()
-        held = [0] * group.size
-        for p in sorted(parameters, key=_size, reverse=True):
-            self.owner[id(p)] = owner = held.index(min(held))
-            held[owner] += p.size * p.dtype.itemsize
         for p in parameters:
             p.sharing = self
 
@@ -78,6 +76,12 @@ class Sharing:
                         p[...] = new
 
 
-def _size(parameter):
-    return parameter.size
-
+def dealt(nbytes, count):
+    """(owner of each, bytes of each owner) of parameters of so many bytes each: the largest first, each to the one of `count`
+    processes that has least.
+    """
+    owners, heap = [0] * len(nbytes), [(0, r) for r in range(count)]
+    for i in sorted(range(len(nbytes)), key=nbytes.__getitem__, reverse=True):
+        held, owners[i] = heap[0]
+        heapq.heapreplace(heap, (held + nbytes[i], owners[i]))
+    return owners, [held for held, _ in sorted(heap, key=lambda pair: pair[1])]

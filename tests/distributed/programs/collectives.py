@@ -1,6 +1,7 @@
 """What collectives give on each of several processes, compared with NumPy's answer from the operands of all of them."""
 
 import sys
+from dataclasses import astuple
 
 import numpy as np
 
@@ -132,6 +133,19 @@ def means_in_shared_memory():
                 np.testing.assert_array_equal(mean, total / np.float32(SIZE), err_msg=str(count))
 
 
+def links():
+    """A link is measured alike by all, and apart from a delay that is put in."""
+    with distributed.link_delay(0.02):
+        link = distributed.measure_link()
+    assert link.latency > 0 and min(link.overhead, link.call) >= 0, link
+    assert 0 < link.bandwidth < np.inf and 0 < link.copying < np.inf, link
+    assert link.delay == 0.02 and link.is_shared == distributed.world().shares_memory(), link
+    everywhere = distributed.all_gather(rg.tensor(np.array(astuple(link), float))).numpy().reshape(SIZE, -1)
+    assert (everywhere == everywhere[0]).all(), everywhere
+    step = distributed.TrainingStep(0.1, buckets=[(0.1, 2**20)])
+    assert distributed.predict(step, link, SIZE).seconds > 0.12  # the delay is in it
+
+
 def loops():
     """A collective in each iteration of a loop that is compiled."""
     xs = drawn((3,))
@@ -177,7 +191,7 @@ def main():
         answer = wanted(xs)
         np.testing.assert_allclose(function(rg.tensor(xs[RANK])).numpy(), answer[RANK], rtol=1e-13, err_msg=name)
         linearly(function, shape, xs, answer)
-    for check in (messages, in_order_of_ranks, means_in_shared_memory, loops, disagreements) if SIZE > 1 else (in_order_of_ranks, loops):
+    for check in (messages, in_order_of_ranks, means_in_shared_memory, links, loops, disagreements) if SIZE > 1 else (in_order_of_ranks, loops):
         check()
     print(f"process {RANK} of {SIZE} is done", flush=True)
 
