@@ -24,7 +24,7 @@ def measure_link(group: Any = None):
 
     Each process sends messages to the next one and gets as many from the one before, as they do in collectives; what is slowest
     between two of them counts. It takes about a second, in which the processes should do nothing else. A delay that is put in by
-    `link_delay` is told apart from what the link itself takes; it takes a hundred of them more.
+    `link_delay` is told apart from what the link itself takes; it then takes some two hundred of them more.
     """
     group = group or world()
     if not isinstance(group, Processes):
