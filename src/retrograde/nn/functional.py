@@ -121,7 +121,7 @@ def log_softmax(input, dim=None, *, axis=None, dtype=None):
 
 def softmin(input, dim=None, *, axis=None, dtype=None):
     """`softmax` of the negative of `input`."""
-    return activation.softmax(-_converted(*as_floats(input), dtype), _softmax_axis(input, dim, axis))
+    return activation.softmax(-_converted(as_floats(input)[0], dtype), _softmax_axis(input, dim, axis))
 
 
 def _converted(input, dtype):

@@ -203,13 +203,14 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
     """`steps` numbers evenly spread from `start` to `end`."""
     placed(device)
     start, end = [x.item() if isinstance(x, Value) else x for x in (start, end)]
-    if _type(dtype).kind in "iu":
-        limits = np.iinfo(_type(dtype))
+    found: Any = _type(dtype)
+    if found.kind in "iu":
+        limits = np.iinfo(found)
         if not limits.min <= min(start, end) <= max(start, end) <= limits.max:
-            raise OutOfRangeError(f"linspace of {_type(dtype)} needs bounds from {limits.min} to {limits.max}, got {start} and "
+            raise OutOfRangeError(f"linspace of {found} needs bounds from {limits.min} to {limits.max}, got {start} and "
                                   f"{end}")
         return of(rg.linspace(start, end, steps, "float64")).to(dtype).requires_grad_(requires_grad)
-    return of(rg.linspace(start, end, steps, _type(dtype))).requires_grad_(requires_grad)
+    return of(rg.linspace(start, end, steps, found)).requires_grad_(requires_grad)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None, requires_grad=False):

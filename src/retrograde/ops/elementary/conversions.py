@@ -1,5 +1,7 @@
 """Conversions: the same numbers in another type, layout or place."""
 
+from typing import Any
+
 import numpy as np
 
 from ...backend import device_of, move
@@ -39,7 +41,7 @@ def is_narrow(x):
     return dtype is not None and dtype.itemsize < 4 and is_float(dtype)
 
 
-def as_floats(*operands):
+def as_floats(*operands) -> Any:
     """`operands` as they are if one of them has floats, else in float64: what is computed of integers in their own type wraps where
     they are subtracted, is cut where they are weighted, and has half precision where they are bytes. Python's numbers stay.
     """
