@@ -324,7 +324,8 @@ def test_small_integers_have_the_dtypes_of_pytorch():
     assert x.bool().all().dtype == x.sum(dtype=torch.bool).dtype == torch.bool
     assert x.sum_to_size(1, 2).dtype == x.bool().sum_to_size(2).dtype == torch.linalg.vander(x).dtype == torch.int64
     assert x.bool().sum_to_size(2).tolist() == [2, 2] and x.sum_to_size(2, 2).dtype == torch.uint8
-    assert torch.einsum("ij->", x).item() == 207 and torch.einsum("ii", torch.eye(3).bool()).item() == 3
+    assert torch.einsum("ij->", [x]).item() == 207 and torch.einsum("ij,ij->", x, torch.ones_like(x)).dtype == torch.uint8
+    assert torch.einsum("ij->", x.repeat(2, 2)).item() == 828 and torch.einsum("ii", torch.eye(3).bool()).item() == 3
     assert torch.einsum("ij->ji", x).dtype == torch.masked.cumsum(x, 0).dtype == torch.uint8
 
 

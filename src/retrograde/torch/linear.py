@@ -5,6 +5,7 @@ from ..ops.linalg import contractions
 from ..ops.manipulation import borders, grids, joins
 from ..shapes import unpacked
 from . import kinds
+from .binding import counted
 from .kinds import operand
 from .shapes import at_least
 
@@ -81,9 +82,10 @@ def einsum(equation, *operands):
     """The sum of products over named axes; also over those of an ellipsis that the result does not name."""
     inputs, arrow, output = equation.partition("->")
     is_left_out = arrow and "..." in inputs and "..." not in output
-    found = contractions.einsum(f"{inputs}->...{output}" if is_left_out else equation, *[operand(x) for x in unpacked(operands)])
-    if len(operands) == 1 and found.dtype.kind in "biu" and found.dtype != "int64" and _is_sum(inputs, arrow, output):
-        return einsum(equation, operand(unpacked(operands)[0]).long())
+    operands = [operand(x) for x in unpacked(operands)]
+    if len(operands) == 1 and operands[0].dtype.kind in "biu" and _is_sum(inputs, arrow, output):
+        operands = [counted(operands[0])]  # a sum, not one of products
+    found = contractions.einsum(f"{inputs}->...{output}" if is_left_out else equation, *operands)
     summed = tuple(range(found.ndim - len(output.replace(" ", "")))) if is_left_out else ()
     return found.sum(summed) if summed else found  # an ellipsis may stand for no axis, and a sum over none is one over all
 
