@@ -149,8 +149,8 @@ class Rounded:
         step = _unit(z)
         with np.errstate(all="ignore"):
             mantissa = np.frexp(x)[0]  # whose last bits count: what is all but equal is not rounded alike
-            units = np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa)))
-            factor = 1 + step * (ALIKE[self._phase] * np.ones_like(units) if self._phase in ALIKE else units)
+            units = ALIKE.get(self._phase, np.nan_to_num(np.round(1.4 * np.sin(self._phase * 1e17 * mantissa))))
+            factor = 1 + step * units
         return z * np.broadcast_to(factor, z.shape).astype(np.float32 if step > 1e-10 else np.float64)
 
 

@@ -11,6 +11,7 @@ from ..ops.linalg.norms import vector_norm as _vector_norm
 from ..ops.manipulation.joins import concatenate
 from .absent import absent_from
 from .amp import lowered
+from .binding import counted
 from .differing import axes
 from .functions.factors import Underived, householder_product, lu_factor, lu_factor_ex, lu_of, lu_solve_with
 from .kinds import operand
@@ -198,7 +199,7 @@ def vecdot(x, y, *, dim=-1):
 def vander(x, N=None):
     """The powers of the elements of a vector, as the columns of a matrix."""
     x = operand(x, "x") if x.ndim else operand(x, "x").reshape(1)
-    return _stacked_powers(x.long() if x.dtype.kind in "biu" else x, x.shape[-1] if N is None else N)
+    return _stacked_powers(counted(x) if x.dtype.kind in "biu" else x, x.shape[-1] if N is None else N)
 
 
 def _stacked_powers(x, count):

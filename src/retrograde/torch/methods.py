@@ -73,7 +73,6 @@ def _method(name, make, doc):
     setattr(Tensor, name, make)
 
 
-
 def _summed_to(self, *size):
     """This tensor summed to a shape from which it could be broadcast; integers add up in int64."""
     size = shapes.unpacked(size)

@@ -45,8 +45,9 @@ def as_floats(*operands) -> Any:
     """`operands` as they are if one of them has floats, else in float64: what is computed of integers in their own type wraps where
     they are subtracted, is cut where they are weighted, and has half precision where they are bytes. Python's numbers stay.
     """
-    if any([is_float(x.dtype) for x in operands if hasattr(x, "dtype")]):
-        return operands
+    for x in operands:  # most often the first one is
+        if hasattr(x, "dtype") and is_float(x.dtype):
+            return operands
     return [astype(x, float64) if hasattr(x, "dtype") else x for x in operands]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import ArgumentError, ShapeError
 from .._families import composite
 from .._samples import call
-from ..elementary.conversions import astype
+from ..elementary.conversions import as_floats
 from .bands import band, frozen, weighted
 
 _MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2, "area": None}
@@ -38,8 +38,8 @@ def interpolate(x, /, size=None, scale_factor=None, mode="nearest", align_corner
         steps = _known_steps(*how)
     except TypeError:  # lists
         steps = _steps(*how)
-    if x.dtype.kind in "iub" and not mode.startswith("nearest"):
-        x = astype(x, np.float64)
+    if not mode.startswith("nearest"):
+        (x,) = as_floats(x)
     for columns, weights, axis in steps:
         x = weighted(x, columns, weights, axis)
     return x
