@@ -1,43 +1,81 @@
 """Kinds: the list of all that the compiler can do with a node, and what is known of the nodes of one graph."""
 
+from functools import cache
+from importlib import import_module
+from typing import NamedTuple
+
 from ..core.symbol import Symbol
 from .graph.views import index_map
 from .index.pieces import PIECES
-from .kernels.attention import ATTENTION
-from .kernels.cached_attention import CachedAttention
-from .kernels.convolution import Convolution
-from .kernels.fourier import Fourier
-from .kernels.inline import After, Elementwise, Gather, Leaf, Part, Pieces, Reshaped, Rounded, Several, View, Widened
-from .kernels.library import Library, Repeated
-from .kernels.linalg import LinearAlgebra
-from .kernels.loops import Pair, Reduction
-from .kernels.matmul import Matmul
-from .kernels.pooling import Pooling
-from .kernels.positions import FirstPlaces, Written
-from .kernels.quantized import QuantizedMatmul, QuantizedProduct, Unpacking
-from .kernels.random import Random
-from .kernels.ranking import Ranking
-from .kernels.running import Running
-from .kernels.scatter import Scatter
-from .kernels.selection import Selection
+from .kernels.inline import Elementwise, Leaf, Several
+from .kernels.kernel import source
+from .kernels.library import Library
 
-_LEAF, _ELEMENTWISE, _LIBRARY, _POOLING = Leaf(), Elementwise(), Library(), Pooling()
+_LEAF, _ELEMENTWISE, _SEVERAL, _LIBRARY = Leaf(), Elementwise(), Several(), Library()
+
+
+class Entry(NamedTuple):
+    """A kind by the file and the name of its class, and the names of the ops whose nodes may be of it. The file is loaded when such
+    a node is first met: few programs have nodes of many kinds.
+    """
+
+    file: str
+    name: str
+    ops: tuple
+
+    @property
+    def kind(self):
+        """The kind, of which there is one."""
+        return _kind_at(self.file, self.name)
+
+
+@cache
+def _kind_at(file, name):
+    return getattr(import_module(f"{__package__}.kernels.{file}"), name)()
+
+
 #: All kinds but those of leaves, of elementwise ops, whatever they are called, and of ops that nothing else knows. The ops of most
 #: kinds are theirs alone; of an op of several, the first one here that `matches` has the node: a sum at positions is a kernel if it
 #: has the form that this knows, else pieces if they never meet; a new shape is a view if it can be.
 KINDS = (
-    After(), Widened(), Rounded(), Reduction(), Matmul(), View(), Reshaped(), Gather(), Scatter(), Pieces(), Part(), Pair(),
-    ATTENTION, Convolution(), _POOLING, LinearAlgebra(), Running(), Ranking(), Selection(), Fourier(), Random(),
-    QuantizedProduct(), QuantizedMatmul(), Unpacking(), CachedAttention(), Written(), FirstPlaces(),
-    Repeated(), Several(ATTENTION), Several(_POOLING))
+    Entry("inline", "After", ("after",)),
+    Entry("inline", "Widened", ("astype",)),
+    Entry("inline", "Rounded", ("rounded",)),
+    Entry("loops", "Reduction", ("sum", "prod", "max", "min", "any", "all")),
+    Entry("matmul", "Matmul", ("matmul",)),
+    Entry("inline", "View", ("reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
+                             "shrink", "getitem", "unfold")),
+    Entry("inline", "Reshaped", ("reshape",)),
+    Entry("inline", "Gather", ("take", "take_along_axis")),
+    Entry("scatter", "Scatter", ("scatter_add",)),
+    Entry("inline", "Pieces", ("pad", "concatenate", "stack", "scatter_add")),
+    Entry("inline", "Part", ("real", "imag")),
+    Entry("loops", "Pair", ("complex",)),
+    Entry("attention", "Attention", ("attention_with_sums", "attention_backward")),
+    Entry("convolution", "Convolution", ("conv2d", "conv2d_input", "conv2d_weight")),
+    Entry("pooling", "Pooling", ("max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input")),
+    Entry("linalg", "LinearAlgebra", ("cholesky", "cholesky_gradient", "solve_triangular", "lu_factor", "lu_solve")),
+    Entry("running", "Running", ("cumsum", "cumprod", "cumsum_from_end", "linear_recurrence")),
+    Entry("ranking", "Ranking", ("top_indices",)),
+    Entry("selection", "Selection", ("rank_indices",)),
+    Entry("fourier", "Fourier", ("transform_axes", "inverse_transform_axes", "real_transform", "inverse_real_transform")),
+    Entry("random", "Random", ("random_mask", "random_bits", "random_uniform", "random_normal", "random_integers")),
+    Entry("quantized", "QuantizedProduct", ("quantized_linear",)),
+    Entry("quantized", "QuantizedMatmul", ("quantized_linear", "quantized_linear_input")),
+    Entry("quantized", "Unpacking", ("dequantize",)),
+    Entry("cached_attention", "CachedAttention", ("cached_attention",)),
+    Entry("positions", "Written", ("set_at",)),
+    Entry("positions", "FirstPlaces", ("first_places",)),
+    Entry("library", "Repeated", ("loop",)),
+)
 
 
 def _by_op(kinds):
     """For the name of each op, the kinds that a node of it may be of, in order."""
     found = {}
-    for kind in kinds:
-        for name in kind.ops:
-            found.setdefault(name, []).append(kind)
+    for entry in kinds:
+        for name in entry.ops:
+            found.setdefault(name, []).append(entry)
     return found
 
 
@@ -96,10 +134,13 @@ class _Kinds(dict):
 
 
 def _kind(facts, node):
-    if node.op is None:
-        return _LEAF
-    # By name first: of some twenty kinds one or two are asked for a node.
-    for kind in _BY_OP.get(node.op.name, ()):
-        if kind.matches(node, facts):
-            return kind
+    # One of several results is of the kind of the node that it is a result of.
+    of = source(node)
+    if of.op is None:
+        return _LEAF if node.op is None else _LIBRARY
+    # By name first: of some thirty kinds one or two are asked for a node.
+    for entry in _BY_OP.get(of.op.name, ()):
+        kind = entry.kind
+        if kind.matches(of, facts):
+            return _SEVERAL if node.shape is None and kind.has_several else kind
     return _ELEMENTWISE if node.shape is not None and _ELEMENTWISE.matches(node, facts) else _LIBRARY

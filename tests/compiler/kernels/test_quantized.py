@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from retrograde.compiler.backends.cpu.codegen.quantized.blocks import BLOCKS
+from retrograde.compiler.backends.cpu.codegen.quantized_blocks import BLOCKS
 from retrograde.ops.networks._quantizing import FORMATS, packed, unpacked
 from retrograde.ops.networks.quantized import quantized_linear_input
 

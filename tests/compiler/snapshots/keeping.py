@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
+
 import retrograde as rg
 from retrograde.compiler.target import named
+from retrograde.errors import RetrogradeError
 
 from . import eager, forms
-from .programs import PROGRAMS, of_each_op
+from .programs import PROGRAMS, of_each_op, of_seed
 from .telling import checksum, graph_of, told
 
 _FOLDER = Path(__file__).parent / "kept"
@@ -17,8 +20,10 @@ OTHER_TARGETS = {name: named(name) for name in ("x86-64-v2", "x86-64-v4", "aarch
 _THREADS, _HEAD = 4, "## "
 
 
-#: The files of the ops, of their forms, and of eager ops.
-_OPS, _FORMS, _EAGER = "ops", "forms", "eager"
+#: The files of the ops, of their forms, of eager ops, and of programs that the fuzzer draws.
+_OPS, _FORMS, _EAGER, _DRAWN = "ops", "forms", "eager", "drawn"
+#: Seeds of such programs: chance comes to conditions that nobody has thought of a program for.
+SEEDS = range(500)
 
 
 def lines_of(program, target=None):
@@ -41,6 +46,18 @@ def checksums_of(program):
 def op_lines(programs):
     """What it decides about the programs of an op, in short."""
     return [f"{name} {_short(lines_of(program))}" for name, program in programs.items()]
+
+
+@np.errstate(all="ignore")
+def seed_lines(seed):
+    """What it decides about what the fuzzer draws from a seed, in short."""
+    found = []
+    for name, program in of_seed(seed).items():
+        try:
+            found.append(f"{name}: {_short(lines_of(program))}")
+        except (RetrogradeError, ArithmeticError, TypeError, ValueError) as error:  # as of a derivative that there is not
+            found.append(f"{name}: {type(error).__name__}")
+    return found
 
 
 def _short(lines):
@@ -66,6 +83,7 @@ def keep():
     _write(_OPS, {name: op_lines(programs) for name, programs in of_each_op().items()})
     _write(_FORMS, {name: form_lines(cases) for name, cases in forms.of_ops().items()})
     _write(_EAGER, {name: eager_lines(name) for name in eager.names()})
+    _write(_DRAWN, {str(seed): seed_lines(seed) for seed in SEEDS})
 
 
 def form_lines(cases):

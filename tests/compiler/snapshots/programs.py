@@ -10,6 +10,8 @@ import numpy as np
 
 import retrograde as rg
 from retrograde import nn, optim
+from tests.fuzz.drawing import drawn
+from tests.fuzz.program import NAMES
 from tests.sweeping import every_case, results
 
 F = nn.functional
@@ -372,6 +374,19 @@ def of_each_op():
         if case.op.is_differentiable and floats:
             programs[f"{name}, derivatives"] = rg.grad(partial(_weighted_result, function), floats), specs
     return found
+
+
+def of_seed(seed):
+    """The program that the fuzzer draws from a seed, its derivatives, and what it becomes of two rows of operands by `vmap`."""
+    program, names = drawn(seed), dict(NAMES)
+    exec(f"{program.text}\n{program.inputs_text}", names)
+    function, operands = names["program"], [np.asarray(x) for x in names["inputs"]]
+    specs = [(x.shape, x.dtype) for x in operands]
+    programs = {"program": (function, specs), "batched": (rg.vmap(function), [((2, *shape), dtype) for shape, dtype in specs])}
+    floats = tuple([i for i, x in enumerate(operands) if x.dtype.kind in "fc"])
+    if floats:
+        programs["derivatives"] = rg.grad(lambda *operands: _weighted(function(*operands)), floats), specs
+    return programs
 
 
 class _Case:

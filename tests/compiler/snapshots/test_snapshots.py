@@ -24,6 +24,7 @@ _kept = cache(keeping.kept)
 def test_each_program_has_a_snapshot():
     assert {group: list(keeping.kept(group)) for group in PROGRAMS} == {group: list(programs) for group, programs in PROGRAMS.items()}
     assert [list(keeping.kept(group)) for group in ("ops", "forms", "eager")] == [list(OPS), list(FORMS), EAGER]
+    assert list(keeping.kept("drawn")) == [str(seed) for seed in keeping.SEEDS]
 
 
 @pytest.mark.parametrize(("group", "name"), CASES)
@@ -51,3 +52,9 @@ def test_decisions_about_forms_of_each_op_are_those_of_the_snapshot(op):
 @pytest.mark.parametrize("name", EAGER)
 def test_what_an_eager_op_asks_for_is_that_of_the_snapshot(name):
     assert keeping.eager_lines(name) == _kept("eager")[name]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", keeping.SEEDS)
+def test_decisions_about_a_drawn_program_are_those_of_the_snapshot(seed):
+    assert keeping.seed_lines(seed) == _kept("drawn")[str(seed)]

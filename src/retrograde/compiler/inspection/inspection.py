@@ -1,7 +1,6 @@
 """Inspection: what can be told of programs whose plan was made in this process."""
 
-from .report import explained_program, measured
-from .stages import stages_of
+from importlib import import_module
 
 
 class Inspected:
@@ -14,8 +13,8 @@ class Inspected:
 
     def explain(self, passes=False):
         """A report of the kernels, and of what each pass of the compiler has left if `passes` are asked for."""
-        report = explained_program(self)
-        return report._replace(passes=stages_of(self.graph)) if passes else report
+        report = _inside("report").explained_program(self)
+        return report._replace(passes=_inside("stages").stages_of(self.graph)) if passes else report
 
     def profile(self, arrays, repeats=20):
         """The report of the kernels with the time of each, one after the other, on copies of the state."""
@@ -25,8 +24,13 @@ class Inspected:
             self.bind(i, array.copy())
         try:
             self(arrays)
-            seconds = measured(self.single_runs(arrays), repeats)
+            seconds = _inside("report").measured(self.single_runs(arrays), repeats)
         finally:
             for i, array in enumerate(state):
                 self.bind(i, array)
-        return explained_program(self, seconds)
+        return _inside("report").explained_program(self, seconds)
+
+
+def _inside(name):
+    """A module of this package, which is loaded when somebody looks into a program: few calls are looked into."""
+    return import_module(f"{__package__}.{name}")

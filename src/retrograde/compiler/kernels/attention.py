@@ -7,7 +7,6 @@ from ...dtypes import name_of
 from ...ops.networks.attending import are_shared, batch_of, is_plain
 from ...shapes import row_major
 from .. import cost
-from ..graph.recorder import PICK
 from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch, source
 
@@ -19,13 +18,9 @@ _OPERANDS = {"attention_with_sums": ("query", "key", "value", "attn_mask"),
 class Attention(Kernel):
     """Attention and its derivatives; each of the several results that are wanted is a node."""
 
-    name, ops, several = "attention", (PICK.name,), tuple(_OPERANDS)
+    name, has_several = "attention", True
 
     def matches(self, node, facts):
-        return self.is_result(node)
-
-    @staticmethod
-    def has_kernel(node):
         named = node.named
         query, key, value, mask = [named[name] for name in _OPERANDS["attention_with_sums"]]
         others = [named[name] for name in ("cotangent", "sums", "means") if name in named]
@@ -48,14 +43,19 @@ class Attention(Kernel):
         launches = _forward if node.op.name == "attention_with_sums" else _backward
         return launches(step, node, read, wanted, assembler)
 
+    def can_reorder(self, node, order):
+        # One query is written as a row for each head already; and a row of a head must stay one in memory.
+        is_first = source(node).op.name == "attention_with_sums" and node.args[1] == 0
+        return is_first and node.shape[-2] > 1 and order[-1] == node.ndim - 1
+
     def flops(self, node):
-        node = source(node)
-        batch, queries, keys, depth, width = _lengths_of(node)
-        each = 3 * depth + 2 * width if node.op.name == "attention_backward" else depth + width
-        return 2 * each * prod(batch) * queries * keys // (2 if node.named["is_causal"] else 1)
+        return _flops(source(node))
 
 
-ATTENTION = Attention()
+def _flops(node):
+    batch, queries, keys, depth, width = _lengths_of(node)
+    each = 3 * depth + 2 * width if node.op.name == "attention_backward" else depth + width
+    return 2 * each * prod(batch) * queries * keys // (2 if node.named["is_causal"] else 1)
 
 
 def _lengths_of(node):
@@ -77,7 +77,7 @@ def _forward(step, node, read, wanted, assembler):
         result = code.Operand(*_result(step, fields["sizes"]), 1)
         plan, write = code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), code.write_forward
     unit = assembler.unit(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
-    tasks, flops = prod(plan.sizes.batch) * plan.blocks, ATTENTION.flops(node)
+    tasks, flops = prod(plan.sizes.batch) * plan.blocks, _flops(node)
     chunks = _chunks(tasks, flops, assembler)
     item, first = ITEM_BYTES[plan.dtype], read["query"]
     mask = read.get("attn_mask", first)
@@ -137,7 +137,7 @@ def _backward(step, node, read, wanted, assembler):
     plan = code.Backward(**fields, **given, group=group, shares=max(1, min(plan.blocks, cost.ATTENTION_TASKS // matrices)))
     key = "attention backward", repr(plan)
     unit = assembler.unit(key, lambda module, name: code.write_backward(module, name, plan), is_final=True)
-    tasks, flops, queries = matrices * plan.shares, ATTENTION.flops(node), matrices * group * sizes.queries
+    tasks, flops, queries = matrices * plan.shares, _flops(node), matrices * group * sizes.queries
     chunks = _chunks(tasks, flops, assembler)
     results = []
     for i, numbers in enumerate((queries * sizes.depth, matrices * sizes.keys * sizes.depth, matrices * sizes.keys * sizes.width)):

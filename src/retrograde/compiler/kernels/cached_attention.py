@@ -9,7 +9,7 @@ from .kernel import Kernel, Scratch
 class CachedAttention(Kernel):
     """Attention to a cache and to what is new."""
 
-    name, ops = "cached attention", ("cached_attention",)
+    name = "cached attention"
 
     def matches(self, node, facts):
         *arrays, lengths, _, _ = node.args

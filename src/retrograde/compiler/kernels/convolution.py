@@ -19,7 +19,7 @@ _MOST_APART = 2
 class Convolution(Kernel):
     """A convolution, or one of its two gradients."""
 
-    name, ops = "convolution", tuple(_GEOMETRIES)
+    name = "convolution"
 
     def matches(self, node, facts):
         operands = _operands(node)

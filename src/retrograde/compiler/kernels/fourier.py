@@ -18,7 +18,7 @@ _LONGEST = 1 << 14
 class Fourier(Kernel):
     """A transform of lines."""
 
-    name, ops = "transform", tuple(_OPS)
+    name = "transform"
 
     def matches(self, node, facts):
         return bool(node.size) and _transform_of(node) is not None

@@ -3,7 +3,7 @@
 from ...core.symbol import Symbol
 from ...dtypes import float32, is_complex, name_of
 from ...shapes import row_major
-from ..graph.views import MOVEMENTS, is_movement
+from ..graph.views import is_movement
 from ..index.box import Store
 from ..index.elements import (
     AFTER,
@@ -18,7 +18,7 @@ from ..index.elements import (
     is_in_memory,
 )
 from ..index.emitted import NARROW
-from ..index.pieces import MOST_IN_LOOPS, PIECES, are_tiles
+from ..index.pieces import MOST_IN_LOOPS, are_tiles
 from .kind import Kind
 from .loops import LOOPS, result_steps
 
@@ -72,8 +72,6 @@ class Elementwise(Inline):
 class After(Elementwise):
     """The first operand as it is, but not before the second is there."""
 
-    ops = (AFTER,)
-
     def entry(self, node, place, guard, expression):
         return expression.handed_on(node, place, guard)
 
@@ -88,7 +86,7 @@ class After(Elementwise):
 class Widened(Elementwise):
     """Numbers of half precision as float32, which registers have them in anyhow."""
 
-    ops, is_work = ("astype",), False
+    is_work = False
 
     def matches(self, node, facts):
         x = node.args[0]
@@ -105,8 +103,6 @@ class Widened(Elementwise):
 class Rounded(Elementwise):
     """The result of an op of half precision, which is computed in float32."""
 
-    ops = ("rounded",)
-
     def matches(self, node, facts):
         # Between other types it is a conversion: registers hold those in types of their own.
         x = node.args[0]
@@ -121,7 +117,7 @@ class Rounded(Elementwise):
 class View(Inline):
     """Elements of the operand at other places."""
 
-    ops, is_moving = tuple(MOVEMENTS), True
+    is_moving = True
 
     def matches(self, node, facts):
         if not node.size or not isinstance(node.args[0], Symbol) or not is_movement(node):
@@ -146,8 +142,6 @@ class View(Inline):
 class Reshaped(Inline):
     """The elements of the operand in the same order, in a shape that is no view of what computes them."""
 
-    ops = ("reshape",)
-
     def matches(self, node, facts):
         has_kernel = node.dtype.kind == "c" or is_in_memory(node)
         return bool(node.size) and isinstance(node.args[0], Symbol) and has_kernel
@@ -168,8 +162,6 @@ class Reshaped(Inline):
 class Part(Inline):
     """The real or the imaginary part of complex numbers in memory."""
 
-    ops = PARTS
-
     def matches(self, node, facts):
         return bool(node.size) and isinstance(node.args[0], Symbol) and is_complex(node.args[0])
 
@@ -183,7 +175,7 @@ class Part(Inline):
 class Pieces(Inline):
     """Arrays that are concatenated, or padded with a border."""
 
-    ops, is_moving = tuple(PIECES), True
+    is_moving = True
 
     def matches(self, node, facts):
         return bool(node.size) and is_in_memory(node) and _meet(node) and facts.pieces(node) is not None
@@ -224,7 +216,7 @@ class Pieces(Inline):
 class Gather(Inline):
     """Elements of memory at positions along one axis that are computed."""
 
-    ops, is_moving = ("take", "take_along_axis"), True
+    is_moving = True
 
     def matches(self, node, facts):
         source, indices, axis = node.args
@@ -249,12 +241,6 @@ class Gather(Inline):
 
 class Several(Inline):
     """What stands for the results of a kernel that has several: each of them is a node of the kernel's."""
-
-    def __init__(self, kernel):
-        self.ops, self._has_kernel = kernel.several, kernel.has_kernel
-
-    def matches(self, node, facts):
-        return node.shape is None and self._has_kernel(node)
 
 
 def _meet(node):

@@ -22,14 +22,13 @@ class Kernel(Kind):
     """A kernel of its own, as a kind of node.
 
     name             as reports show it
-    several          the names of the ops whose several results it computes
     fuses            whether results of several nodes are computed together, and operands on the way
     may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
     fewest_rows      how many rows a pass of a nest computes at least
     may_interchange  whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
 
-    name, several = "", ()
+    name = ""
     is_apart = True
     fuses = may_interchange = False
     fewest_rows = 1
@@ -40,15 +39,9 @@ class Kernel(Kind):
         """A kernel computes the nodes of its kind itself."""
         return self
 
-    @staticmethod
-    def has_kernel(node):
-        """Whether there is a kernel for a node, or for one of several results."""
-        raise NotImplementedError
-
-    def is_result(self, node):
-        """Whether a node is one of the results of a node of several that the kernel, which says so by `has_kernel`, computes."""
-        of = node.args[0]
-        return of.op is not None and of.op.name in self.several and self.has_kernel(of)
+    def can_reorder(self, node, order):
+        """Whether a result can be written with its axes in another order."""
+        return False
 
     def maker(self, node):
         """What tells the pass that computes a node from others: the node that a kernel of several results is for, or the node."""

@@ -9,19 +9,20 @@ class that answers them, and an entry of the list.
 class Kind:
     """A kind of node.
 
-    ops        the names of the ops whose nodes may be of this kind; `matches` says which are
     kernel     the kernel that computes a node of this kind where it is stored
     is_apart   whether nodes are found in memory only, once their kernel is over: no loop computes them on the way
     is_work    whether a loop computes something for each number, so that a value may be worth keeping
     is_moving  whether a loop reads the operands at other places than its own
+    has_several  whether its ops have several results, each of which is a node
     """
 
-    ops = ()
     kernel = None
-    is_apart = is_work = is_moving = False
+    is_apart = is_work = is_moving = has_several = False
 
     def matches(self, node, facts):
-        """Whether a node, whose op is among `ops`, is of this kind."""
+        """Whether a node of one of the ops that the list has for this kind is of it; for an op with several results, whether
+        these are.
+        """
         raise NotImplementedError
 
     # In memory

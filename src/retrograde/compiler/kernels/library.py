@@ -1,8 +1,6 @@
 """Library calls: ops without a kernel here, which run their own in Python, and loops, whose body is planned for itself."""
 
-from ...core.symbol import Symbol
 from ..graph.loop_op import Loop
-from ..graph.recorder import PICK
 from ..run.library_call import LibraryCall
 from ..run.loop_call import LoopCall
 from .kernel import Kernel, source
@@ -29,11 +27,10 @@ class Library(Kernel):
 class Repeated(Library):
     """A loop, which is one node, and its results."""
 
-    name, ops = "repeat", (Loop.name, PICK.name)
+    name = "repeat"
 
     def matches(self, node, facts):
-        of = source(node)
-        return isinstance(of, Symbol) and isinstance(of.op, Loop)
+        return isinstance(node.op, Loop)
 
     def maker(self, node):
         return source(node)

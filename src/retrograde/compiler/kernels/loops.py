@@ -7,7 +7,7 @@ from ...dtypes import name_of, parts_dtype
 from ...shapes import row_major
 from .. import cost
 from ..index.box import Store
-from ..index.elements import REDUCTIONS, has_elements
+from ..index.elements import has_elements
 from ..index.expression import Load, doubled
 from ..index.row_dependences import met_by_loops, row_counts
 from .kernel import Kernel, Scratch
@@ -78,7 +78,7 @@ LOOPS = Loops()
 class Reduction(Kind):
     """A sum, a product or an extremum over axes."""
 
-    ops, kernel, is_apart = tuple(REDUCTIONS), LOOPS, True
+    kernel, is_apart = LOOPS, True
 
     def matches(self, node, facts):
         if not node.size or not has_elements(node):
@@ -108,7 +108,7 @@ class Reduction(Kind):
 class Pair(Kind):
     """Complex numbers in memory, made of their parts."""
 
-    ops, kernel, is_apart = ("complex",), LOOPS, True
+    kernel, is_apart = LOOPS, True
 
     def matches(self, node, facts):
         return bool(node.size)

@@ -19,14 +19,11 @@ _MOST_PLACES = 100
 class Pooling(Kernel):
     """Pooling, or its gradient."""
 
-    name, several = "pooling", ("max_pool2d_with_taps",)
-    ops = (PICK.name, "max_pool2d_input", "avg_pool2d", "avg_pool2d_input")
+    name, has_several = "pooling", True
 
     def matches(self, node, facts):
-        return self.is_result(node) if node.op is PICK else bool(node.size) and self.has_kernel(node)
-
-    @staticmethod
-    def has_kernel(node):
+        if node.shape is not None and not node.size:
+            return False
         first, *others = _operands(node)
         window = _windows_of(node).kernel
         is_plain = has_float_operands([first]) and first.size > 0 and window[0] * window[1] <= _MOST_PLACES

@@ -15,7 +15,7 @@ _INDEX_BITS = {"int32": 32, "int64": 64}
 class Written(Kernel):
     """Lines that are written over those at positions along the first axis; all others stay what they are."""
 
-    name, ops = "written", ("set_at",)
+    name = "written"
 
     def matches(self, node, facts):
         x, y, index = node.args
@@ -47,7 +47,7 @@ class Written(Kernel):
 class FirstPlaces(Kernel):
     """Where each of some positions stands first."""
 
-    name, ops = "first places", ("first_places",)
+    name = "first places"
 
     def matches(self, node, facts):
         x = node.args[0]

@@ -18,7 +18,7 @@ _AT_ONCE, _PLAIN_AT_ONCE = 32, 16
 class QuantizedProduct(Kernel):
     """Products of a few rows by quantised weights."""
 
-    name, ops = "quantized product", ("quantized_linear",)
+    name = "quantized product"
 
     def matches(self, node, facts):
         x, blocks, form, first, last = node.args
@@ -96,7 +96,7 @@ def _are_operands(node, x, blocks):
 class Unpacking(Kernel):
     """The numbers of quantised weights."""
 
-    name, ops = "unpacking", ("dequantize",)
+    name = "unpacking"
 
     def matches(self, node, facts):
         return bool(node.size) and isinstance(node.args[0], Symbol) and _is_whole(node.shape[-1], node.args[1])

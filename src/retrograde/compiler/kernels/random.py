@@ -7,13 +7,13 @@ from ...ops.random.draws import mask_threshold
 from .. import cost
 from ..index.row_dependences import Met, row_counts
 from .kernel import Kernel
-from .random_plan import OPS, WORDS, RandomPlan, has_kernel
+from .random_plan import WORDS, RandomPlan, has_kernel
 
 
 class Random(Kernel):
     """Numbers of one distribution."""
 
-    name, ops = "random", OPS
+    name = "random"
     fewest_rows = WORDS  # each block of rows begins with a whole block of words
 
     def matches(self, node, facts):

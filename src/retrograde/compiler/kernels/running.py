@@ -17,7 +17,7 @@ _OPS = {"cumsum": ("fadd", False), "cumprod": ("fmul", False), "cumsum_from_end"
 class Running(Kernel):
     """Numbers of which each needs the one before it."""
 
-    name, ops = "running", tuple(_OPS)
+    name = "running"
 
     def matches(self, node, facts):
         axis, operands = node.args[len(node.op.operands)], operands_of(node.op, node.args)

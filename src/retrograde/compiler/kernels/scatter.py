@@ -12,7 +12,7 @@ from .kernel import Kernel, launch
 class Scatter(Kernel):
     """A sum of lines at positions."""
 
-    name, ops = "scatter", ("scatter_add",)
+    name = "scatter"
 
     def matches(self, node, facts):
         return bool(node.size) and has_elements(node) and _scattered(node) is not None

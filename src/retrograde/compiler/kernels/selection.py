@@ -17,7 +17,7 @@ _MOST_SELECTED = 8
 class Selection(Kernel):
     """The places of the numbers of given ranks."""
 
-    name, ops = "selection", ("rank_indices",)
+    name = "selection"
 
     def matches(self, node, facts):
         x, ranks = node.args

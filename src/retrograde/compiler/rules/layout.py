@@ -6,7 +6,7 @@ from ...core import registry
 from ...core.symbol import Symbol, replaced
 from ..graph.recorder import PICK
 from ..graph.views import is_reordered
-from ..kernels.attention import ATTENTION
+from ..kinds import Facts
 from .rule import is_called
 
 
@@ -34,12 +34,9 @@ def _order_of(node):
 
 def _can_be_written(heads, order, readers):
     """Whether a node is the result of a kernel that can write it in another order, and nobody outside sees it."""
-    is_first = heads.op is PICK and heads.args[1] == 0
-    # What is given out keeps the order of axes that its caller sees.
-    if not is_first or readers.is_given_out(heads) or not ATTENTION.is_result(heads):
-        return False
-    # One query is written as a row for each head already; and a row of a head must stay one in memory.
-    return heads.args[0].op.name == "attention_with_sums" and heads.shape[-2] > 1 and order[-1] == heads.ndim - 1
+    if heads.op is not PICK or readers.is_given_out(heads):
+        return False  # what is given out keeps the order of axes that its caller sees
+    return Facts().kind(heads).kernel.can_reorder(heads, order)
 
 
 class _Written:

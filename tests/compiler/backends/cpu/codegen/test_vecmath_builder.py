@@ -1,6 +1,7 @@
 """The kernel builder: each operation against NumPy, masked tails, reductions, and how functions enter a module."""
 
 import re
+from importlib import import_module
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 from harness import bits_of, build_map, compile_map, make_machine, optimize
 
 import retrograde as rg
+from retrograde.compiler.backends.cpu.codegen import vecmath
+from retrograde.compiler.backends.cpu.codegen.vecmath import table
 from retrograde.compiler.backends.cpu.codegen.vecmath.table import FEW_CALLS
 from retrograde.compiler.backends.cpu.host import target
 
@@ -198,3 +201,12 @@ def test_constants_of_polynomials_are_read_where_they_lie_in_memory():
     step(rg.ones(1000))
     (kernel,) = step.explain().kernels
     assert len(re.findall(r"vfmadd\d+ps\s+\S*\(%rip\)", kernel.assembly)) >= 4
+
+
+def test_the_list_of_functions_names_each_one_with_the_file_that_defines_it():
+    found = {module: set() for module in vecmath.MODULES}
+    for module in found:
+        import_module(f"{vecmath.__name__}.{module}")
+    for (name, _), (emit, _) in table.FUNCTIONS.items():
+        found[emit.__module__.rpartition(".")[2]].add(name)
+    assert {module: {*names} for module, names in vecmath.MODULES.items()} == found

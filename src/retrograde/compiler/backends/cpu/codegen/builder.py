@@ -9,7 +9,7 @@ from functools import partial
 
 from . import ir
 from .memory import Memory
-from .vecmath import NAMES
+from .vecmath import NAMES, load
 from .vecmath.elements import (
     BYTES,
     NARROW,
@@ -54,6 +54,7 @@ class Builder(Memory):
     def __getattr__(self, name):
         if name not in NAMES:
             raise AttributeError(f"the kernel builder has no operation {name!r}")
+        load(name)
         return partial(call_function, self, name)
 
     dtype_of = staticmethod(dtype_of)

@@ -14,7 +14,7 @@ from .keys import key_of, number_of
 from .rows import RowsPlan, RowsWriter
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class RankingPlan(RowsPlan):
     """The positions of the `ranked` greatest, or least, numbers of each row."""
 

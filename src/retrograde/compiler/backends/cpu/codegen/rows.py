@@ -13,7 +13,7 @@ from .vectors import InVectors
 _TOGETHER = 4
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class RowsPlan(InVectors):
     """What is done to each of `rows` rows of `count` numbers. A kind of plan has a `grain` by which rows are dealt."""
 

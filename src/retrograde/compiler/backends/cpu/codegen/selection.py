@@ -15,7 +15,7 @@ from .keys import greatest, key_of
 from .rows import RowsPlan, RowsWriter
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class SelectionPlan(RowsPlan):
     """The positions of what has each of `ranks` ranks in its row; the ranks of a row stand `apart`."""
 

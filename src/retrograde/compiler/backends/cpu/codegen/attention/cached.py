@@ -21,7 +21,7 @@ from .softmax import power
 _SUMS = 12
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class CachedPlan(InVectors):
     """Attention of `new` positions of each of `batch` texts; `group` heads share each of the `shared` ones, of `size` numbers."""
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from ..... import cost
 from .....target import ITEM_BYTES
 from .. import ir
-from ..convolution.layout import odd_lines
-from ..vectors import InVectors
+from ..vectors import InVectors, odd_lines
 
 
 class Operand(NamedTuple):
@@ -29,7 +28,7 @@ class Sizes(NamedTuple):
     width: int
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Attending(InVectors):
     """Attention over arrays that lie in memory in any way.
 
@@ -73,7 +72,7 @@ class Attending(InVectors):
         return max(1, wanted // self.tile) * self.tile if wanted < self.sizes.keys else ceil(wanted / self.tile) * self.tile
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Forward(Attending):
     """The forward pass, tile by tile of queries: where the `result` is, whose numbers follow each other, and whether the sums of
     exponentials are wanted.
@@ -100,7 +99,7 @@ class Forward(Attending):
         return [odd_lines(length * tile, self.dtype) for length in lengths]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Single(Attending):
     """The forward pass for one query, with keys and values whose numbers follow each other."""
 
@@ -127,7 +126,7 @@ class Single(Attending):
         return [odd_lines(length, self.dtype) for length in (self.line, self.rounded)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Backward(Attending):
     """The backward pass, tile by tile of keys.
 

@@ -12,9 +12,10 @@ from ..... import cost
 from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
+from ..vectors import odd_lines
 from .entry import Entry, copy_row
 from .image import lay_out
-from .layout import Layout, heights, odd_lines
+from .layout import Layout, heights
 
 
 class Correlating(NamedTuple):

@@ -7,12 +7,12 @@ from functools import cached_property
 from math import ceil
 
 from ..... import cost
-from .....target import CACHE_LINE, ITEM_BYTES
-from ..vectors import InVectors
+from .....target import ITEM_BYTES
+from ..vectors import InVectors, odd_lines
 from .shape import Correlation
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Layout(InVectors):
     """A correlation with its bands and tiles; all that its code depends on but the strides of what it reads.
 
@@ -77,12 +77,6 @@ def inside(places, size, count):
     first, step = places
     start = min(max(-(first // step), 0), count)
     return start, max(min(-((first - size) // step), count), start)
-
-
-def odd_lines(count, dtype):
-    """`count` numbers, and more until they fill an odd number of cache lines."""
-    line = CACHE_LINE // ITEM_BYTES[dtype]
-    return (ceil(count / line) | 1) * line
 
 
 def banded(correlation, target, dtype, least=1):

@@ -13,10 +13,11 @@ from ..... import cost
 from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Lines, Tile, contiguous, lane_sums
+from ..vectors import odd_lines
 from .correlate import band_of, table_of
 from .entry import Entry, clear, copy_row
 from .image import lay_out
-from .layout import Layout, heights, odd_lines
+from .layout import Layout, heights
 
 
 class Weighing(NamedTuple):

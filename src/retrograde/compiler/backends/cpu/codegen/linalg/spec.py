@@ -9,7 +9,7 @@ from ..vectors import InVectors
 VECTORS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Spec(InVectors):
     """Numbers of `dtype` in vectors of so many `lanes`, in tiles of at most `height` rows."""
 

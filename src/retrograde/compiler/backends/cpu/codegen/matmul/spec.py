@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from .....target import ITEM_BYTES
 from .. import emit
-from ..quantized.blocks import BLOCKS
+from ..quantized_blocks import BLOCKS
 from ..vectors import InVectors
 from . import pairs
 
@@ -58,7 +58,7 @@ class Loops(NamedTuple):
     """The loops around register tiles, the same code for all products that are made of tiles: see `product`."""
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Tile(InVectors):
     """A register tile of `height` rows by `vectors`: see `tiles`.
 
@@ -85,7 +85,6 @@ class Tile(InVectors):
         return ITEM_BYTES[self.dtype]
 
 
-@dataclass(frozen=True)
 class PairTile(Tile):
     """A tile whose steps each take two numbers of bfloat16 of k, which lie where one of float32 would: see `pairs`."""
 
@@ -95,7 +94,7 @@ class PairTile(Tile):
         return pairs.products_added
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Packing(InVectors):
     """What packs a block of A, whole rows or panels `height` high, or of B, panels so many `vectors` wide: see `packing`."""
 
@@ -119,7 +118,6 @@ class Packing(InVectors):
         return self.vectors * self.lanes
 
 
-@dataclass(frozen=True)
 class PairPacking(Packing):
     """What packs a block of bfloat16 whose neighbours along k do not lie side by side: it makes pairs of them."""
 
@@ -142,14 +140,14 @@ class Blocks(NamedTuple):
         return BLOCKS[self.format].size
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class BlockPacking(Packing):
     """What packs a block of B of the numbers of quantised weights: see `unpacking`."""
 
     blocks: Blocks | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Dots(InVectors):
     """A product made of dot products: see `dots`. Tiles have `heights` rows and `widths` columns."""
 
@@ -161,7 +159,7 @@ class Dots(InVectors):
     is_fused: bool
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Stream(InVectors):
     """One row times a matrix that no cache holds: see `stream`. Tiles are so many `vectors` wide, the last one `tail`, if any."""
 

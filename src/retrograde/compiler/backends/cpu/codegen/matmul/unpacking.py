@@ -6,7 +6,7 @@ product of a cotangent rows of weights are rows of B, and blocks lie across k. P
 
 from .. import emit
 from ..emit import BYTE, I64, address
-from ..quantized.blocks import BLOCKS, Reader
+from ..quantized_blocks import BLOCKS, Reader
 
 
 def along_k(w):

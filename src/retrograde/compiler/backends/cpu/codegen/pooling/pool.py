@@ -19,7 +19,7 @@ class Run(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Pool(InVectors):
     """Pooling of images; pairs are (height, width).
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from ..... import cost
+from ..quantized_blocks import BLOCKS
 from ..vectors import InVectors
-from .blocks import BLOCKS
 
 _TILE = 8
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class _Quantized(InVectors):
     """Weights in a `format`, `count` to a row, whose numbers are vectors of `lanes`.
 
@@ -37,7 +37,7 @@ class _Quantized(InVectors):
         return self.count // self.block.size
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Product(_Quantized):
     """Some `rows` times `outputs` rows of quantised weights."""
 
@@ -74,7 +74,7 @@ class Product(_Quantized):
         return self.outputs, self.blocks, self.step
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class Unpacking(_Quantized):
     """The numbers of `outputs` rows of quantised weights."""
 

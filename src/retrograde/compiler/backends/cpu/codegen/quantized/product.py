@@ -9,7 +9,7 @@ from .. import emit, ir
 from ..builder import Builder
 from ..emit import BYTE
 from ..entry import Entry
-from .blocks import Reader
+from ..quantized_blocks import Reader
 
 #: Sums of each output.
 _CHAINS = 2

@@ -3,7 +3,7 @@
 from .. import emit
 from ..emit import BYTE, I64
 from ..entry import Entry
-from .blocks import Reader
+from ..quantized_blocks import Reader
 
 
 def write_unpacking(module, name, plan):

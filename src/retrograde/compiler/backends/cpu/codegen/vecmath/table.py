@@ -1,14 +1,14 @@
 """The table of math functions, and how one of them becomes a function of the module that is being built.
 
-A file of this package adds a function with the decorator; `k.name(x)` then finds it. The body is emitted once per
-module, element dtype and number of lanes, as an internal function, and every use is a call of it.
+A file of this package adds a function with the decorator, and the list of the package names it; `k.name(x)` then finds it. The body
+is emitted once per module, element dtype and number of lanes, as an internal function, and every use is a call of it.
 """
 
 from .. import ir
 from .elements import dtype_of, lanes_of, suffix_of
 
+#: (how a function is emitted, the number of its results), by its name and the dtype of its operands, of the files that are loaded.
 FUNCTIONS = {}
-NAMES = set()
 # How many calls of one builder are inlined, where it does not say; LLVM itself would inline thousands.
 FEW_CALLS = 6
 
@@ -22,7 +22,6 @@ def function_for(*dtypes, results=1):
     """Enter a function for some dtypes only, or one that returns a tuple of several results."""
 
     def enter(emit):
-        NAMES.add(emit.__name__)
         FUNCTIONS.update({(emit.__name__, dtype): (emit, results) for dtype in dtypes})
         return emit
 

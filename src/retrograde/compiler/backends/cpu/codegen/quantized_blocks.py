@@ -3,9 +3,9 @@
 The formulas are those of `ops.networks._quantizing`, and give the same bits: all products but the last are exact.
 """
 
-from .. import emit, ir
-from ..emit import BYTE, I32
-from ..vecmath.elements import constant
+from . import emit, ir
+from .emit import BYTE, I32
+from .vecmath.elements import constant
 
 _FLOAT, _SHORT, _HALF = ir.FloatType(), ir.IntType(16), ir.HalfType()
 
