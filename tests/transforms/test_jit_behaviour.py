@@ -127,6 +127,8 @@ def test_the_gradient_of_a_compiled_function_is_that_of_the_function():
 def test_an_argument_that_needs_a_gradient_is_told_from_one_that_does_not():
     function = rg.jit(lambda x: x.requires_grad)
     assert [function(rg.tensor([1.0], requires_grad=needs)) for needs in (False, True, False)] == [False, True, False]
+    whole = rg.jit(lambda x: rg.astype(x, "int64").requires_grad)
+    assert not whole(rg.tensor([1.0], requires_grad=True))
 
 
 def test_a_step_that_uses_its_gradient_up_stays_compiled_for_arguments_that_need_one():

@@ -46,7 +46,7 @@ class Grain(NamedTuple):
 
     def share(self, units, work):
         """How many of so many units, which are this work together, one chunk takes."""
-        return -(-units // min(self.chunks(work), max(units, 1)))
+        return -(-units // self.chunks(work))
 
 
 #: Numbers that loops read or write, that running sums, rankings and scattered sums handle, that a pool reads, that are drawn.

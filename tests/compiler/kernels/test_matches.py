@@ -8,6 +8,7 @@ from retrograde.compiler import cost, kinds
 from retrograde.compiler.graph.recorder import PICK
 from retrograde.compiler.kernels import fourier, pooling, selection
 from retrograde.core.symbol import Symbol
+from retrograde.ops.random._streams import MOST_CHOICES
 
 F32, F64, F16, I64, I32, U8, C64, C128 = map(np.dtype, (
     np.float32, np.float64, np.float16, np.int64, np.int32, np.uint8, np.complex64, np.complex128))
@@ -50,6 +51,8 @@ def test_elements_at_positions():
     check([("along an axis", called("take", X, P, axis=0), "Gather"), ("int32", called("take", X, leaf(5, dtype=I32), axis=0), "Gather"),
            ("line by line", called("take_along_axis", X, leaf(4, 2, dtype=I64), axis=1), "Gather"),
            ("of a constant", called("take", KNOWN, P, axis=0), "Library"),
+           ("of no dtype of loops", called("take", leaf(4, 6, dtype=np.dtype(np.uint16)), P, axis=0), "Library"),
+           ("of all elements", called("take", X, P, axis=None), "Library"),
            ("no positions", called("take", X, leaf(0, dtype=I64), axis=0), "Library")])
 
 
@@ -143,13 +146,28 @@ def test_sums_at_positions():
            ("a part of an axis", called("scatter_add", leaf(2, 5), (4, 9), (slice(0, 2), P)), "Library"),
            ("a slice", called("scatter_add", leaf(3, 6), (9, 6), slice(2, 5)), "Pieces"),
            ("none", called("scatter_add", leaf(0, 6), (9, 6), leaf(0, dtype=I64)), "Scatter"),
+           ("float16", called("scatter_add", leaf(5, 6, dtype=F16), (9, 6), P), "Library"),
            ("to none", called("scatter_add", leaf(5, 0), (9, 0), P), "Library")])
 
 
 def test_draws():
     state = leaf(4, dtype=np.dtype(np.uint64))
     check([("normal", called("random_normal", state, (5,), F32), "Random"), ("float64", called("random_normal", state, (5,), F64), "Random"),
-           ("none", called("random_normal", state, (0,), F32), "Library"), ("float16", called("random_normal", state, (5,), F16), "Library")])
+           ("none", called("random_normal", state, (0,), F32), "Library"), ("float16", called("random_normal", state, (5,), F16), "Library"),
+           ("of a known state", called("random_normal", np.zeros(4, np.uint64), (5,), F32), "Library"),
+           ("few choices", called("random_integers", state, (5,), 0, MOST_CHOICES, I64), "Random"),
+           ("many choices", called("random_integers", state, (5,), 0, MOST_CHOICES + 1, I64), "Library")])
+
+
+def test_attention_to_a_cache():
+    cache, lengths = leaf(2, 9, 2, 8), leaf(2, dtype=I64)
+    arrays = leaf(2, 1, 4, 8), leaf(2, 1, 2, 8), leaf(2, 1, 2, 8), cache, cache
+    few = leaf(2, 1, 4, 6), leaf(2, 1, 2, 6), leaf(2, 1, 2, 6), leaf(2, 9, 2, 6), leaf(2, 9, 2, 6)
+    check([(name, called("cached_attention", *arrays, lengths, 1.0, None), wanted) for name, arrays, lengths, wanted in (
+        ("float32", arrays, lengths, "CachedAttention"), ("six numbers of a head", few, lengths, "Library"),
+        ("known lengths", arrays, np.ones(2, np.int64), "Library"), ("lengths of int32", arrays, leaf(2, dtype=I32), "Library"),
+        ("a cache of float64", (*arrays[:4], leaf(2, 9, 2, 8, dtype=F64)), lengths, "Library"),
+        ("a known cache", (*arrays[:4], np.zeros((2, 9, 2, 8), np.float32)), lengths, "Library"))])
 
 
 def fft(x, axis=-1, norm=None, name="transform_axes"):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from graphs import called, leaf, names
+from retrograde.compiler import cost
 from retrograde.compiler.passes.rewrite import rewritten
 from retrograde.core.symbol import Outputs
 
@@ -25,6 +26,16 @@ def test_rows_that_fill_the_whole_are_put_beside_each_other():
     assert (found.shape, found.dtype) == ((4, 5), np.float32)
     ops = names(Outputs([found]).nodes)
     assert "scatter_add" not in ops and "add" not in ops
+
+
+def test_many_rows_that_fill_two_axes_are_put_in_order_and_others_are_added_at_once():
+    positions = [(i, j) for j in range(cost.CHOICES) for i in range(3)]
+    rows, shape = [leaf(5) for _ in positions], (3, cost.CHOICES, 5)
+    for count, wanted in ((len(rows), ["stack", "reshape"]), (len(rows) - 1, ["stack", "scatter_add", "reshape"])):
+        terms = [called("scatter_add", x, shape, at) for x, at in zip(rows[:count], positions, strict=False)]
+        found = rewritten(Outputs([total(terms)]))
+        assert [name for name in names(found.nodes) if name != "input"] == wanted
+        assert found[0].shape == shape
 
 
 def test_rows_that_leave_gaps_stay_as_they_are():

@@ -8,7 +8,7 @@ import retrograde as rg
 from retrograde.compiler.target import named
 from retrograde.errors import RetrogradeError
 
-from . import eager, forms
+from . import eager, forms, sizes
 from .programs import PROGRAMS, of_each_op, of_seed
 from .telling import checksum, graph_of, told
 
@@ -20,8 +20,8 @@ OTHER_TARGETS = {name: named(name) for name in ("x86-64-v2", "x86-64-v4", "aarch
 _THREADS, _HEAD = 4, "## "
 
 
-#: The files of the ops, of their forms, of eager ops, and of programs that the fuzzer draws.
-_OPS, _FORMS, _EAGER, _DRAWN = "ops", "forms", "eager", "drawn"
+#: The files of the ops, of their forms, of eager ops, of programs that the fuzzer draws, and of those of many sizes.
+_OPS, _FORMS, _EAGER, _DRAWN, _SIZES = "ops", "forms", "eager", "drawn", "sizes"
 #: Seeds of such programs: chance comes to conditions that nobody has thought of a program for.
 SEEDS = range(500)
 
@@ -60,6 +60,12 @@ def seed_lines(seed):
     return found
 
 
+def size_lines(number, program):
+    """What it decides about one of the programs of many sizes, for one of the targets, in short."""
+    name, target = list({TARGET: named(TARGET), **OTHER_TARGETS}.items())[number % (1 + len(OTHER_TARGETS))]
+    return [f"{name}: {_short(lines_of(program, target))}"]
+
+
 def _short(lines):
     return f"{len(lines)} lines, {checksum(chr(10).join(lines))}"
 
@@ -84,6 +90,7 @@ def keep():
     _write(_FORMS, {name: form_lines(cases) for name, cases in forms.of_ops().items()})
     _write(_EAGER, {name: eager_lines(name) for name in eager.names()})
     _write(_DRAWN, {str(seed): seed_lines(seed) for seed in SEEDS})
+    _write(_SIZES, {name: size_lines(number, program) for number, (name, program) in enumerate(sizes.of_sizes().items())})
 
 
 def form_lines(cases):

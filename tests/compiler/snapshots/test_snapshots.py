@@ -10,21 +10,21 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
-from tests.compiler.snapshots import eager, forms, keeping
+from tests.compiler.snapshots import eager, forms, keeping, sizes
 from tests.compiler.snapshots.programs import PROGRAMS, of_each_op
 
 #: What LLVM writes changes with its version, and any change of code is one here: run before a release, and by `tests.mutants`.
 pytestmark = pytest.mark.long
 
 CASES = [(group, name) for group, programs in PROGRAMS.items() for name in programs]
-OPS, FORMS, EAGER = of_each_op(), forms.of_ops(), eager.names()
+OPS, FORMS, EAGER, SIZES = of_each_op(), forms.of_ops(), eager.names(), sizes.of_sizes()
 _kept = cache(keeping.kept)
 
 
 def test_each_program_has_a_snapshot():
     assert {group: list(keeping.kept(group)) for group in PROGRAMS} == {group: list(programs) for group, programs in PROGRAMS.items()}
     assert [list(keeping.kept(group)) for group in ("ops", "forms", "eager")] == [list(OPS), list(FORMS), EAGER]
-    assert list(keeping.kept("drawn")) == [str(seed) for seed in keeping.SEEDS]
+    assert [list(keeping.kept(group)) for group in ("drawn", "sizes")] == [[str(seed) for seed in keeping.SEEDS], list(SIZES)]
 
 
 @pytest.mark.parametrize(("group", "name"), CASES)
@@ -58,3 +58,8 @@ def test_what_an_eager_op_asks_for_is_that_of_the_snapshot(name):
 @pytest.mark.parametrize("seed", keeping.SEEDS)
 def test_decisions_about_a_drawn_program_are_those_of_the_snapshot(seed):
     assert keeping.seed_lines(seed) == _kept("drawn")[str(seed)]
+
+
+@pytest.mark.parametrize(("number", "name"), enumerate(SIZES))
+def test_decisions_about_a_kernel_of_some_size_are_those_of_the_snapshot(number, name):
+    assert keeping.size_lines(number, SIZES[name]) == _kept("sizes")[name]

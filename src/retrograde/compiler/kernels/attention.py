@@ -31,8 +31,7 @@ class Attention(Kernel):
 
     def memory(self, node, facts):
         node = source(node)
-        named = node.named
-        read = [named[name] for name in _OPERANDS[node.op.name] if named[name] is not None]
+        read = [node.named[name] for name in _OPERANDS[node.op.name]]
         return [facts.base(a) for a in read if isinstance(a, Symbol)]
 
     def launches(self, step, assembler):

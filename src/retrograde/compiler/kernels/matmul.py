@@ -18,7 +18,7 @@ from .kernel import Kernel, Scratch
 class Matmul(Kernel):
     """A product of matrices."""
 
-    name, ops, may_interchange = "matmul", ("matmul",), True
+    name, may_interchange = "matmul", True
     #: Bytes in which the place of the second operand is counted, if not in numbers.
     matrix_item = None
 

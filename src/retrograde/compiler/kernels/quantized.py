@@ -41,7 +41,7 @@ class QuantizedProduct(Kernel):
 class QuantizedMatmul(Matmul):
     """Products of many rows by quantised weights, of which panels of numbers are packed, and those of cotangents by them."""
 
-    name, ops, matrix_item = "quantized matmul", ("quantized_linear", "quantized_linear_input"), 1
+    name, matrix_item = "quantized matmul", 1
 
     def matches(self, node, facts):
         x, blocks, form, *_ = node.args

@@ -103,6 +103,20 @@ def test_the_target_of_a_name_is_the_same_on_all_processors():
     assert host.chosen("x86-64-v2", one) == host.chosen("x86-64-v2", other)
 
 
+def test_a_target_is_described_by_the_features_of_its_own_architecture():
+    described = target.describe("x", "x86_64", {"fma": True, "avx": False}, (1, 2, 3))
+    assert (described.features, described.vector_bytes, described.has_fma) == ("-avx,+fma", 16, False)
+    wide = {"avx512f": True, "avx512vl": True, "avx": True}
+    assert [target.describe("x", machine, wide, (1, 2, 3)).vector_bytes for machine in ("x86_64", "aarch64", "riscv64")] == [64, 16, 16]
+    assert target.describe("x", "x86_64", {"avx512f": True, "avx": True}, (1, 2, 3)).vector_bytes == 32
+
+
+def test_what_a_processor_must_have_is_told_by_the_features_or_else_by_the_name():
+    assert target.required(target.describe("x", "x86_64", {"fma": True, "avx": False}, (1, 2, 3))) == ("fma",)
+    for name in NAMES:
+        assert target.required(named(name)._replace(features="")) == target._NAMED[name][2]
+
+
 def test_an_unknown_target_and_one_that_cannot_run_here_are_errors_that_say_so():
     found = named("x86-64-v2")
     assert host.chosen("", found) is found

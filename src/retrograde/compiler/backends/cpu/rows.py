@@ -86,7 +86,7 @@ class _Layout(NamedTuple):
         middle = tuple(range(1, ndim))
         kept = tuple([i for i in middle if i not in self.axes])
         # As images are normalized: over examples and places, for each channel.
-        if first == 0 and kept == tuple(range(1, 1 + len(kept))) and self.axes == (0, *range(1 + len(kept), ndim)):
+        if self.axes == (0, *range(1 + len(kept), ndim)):
             width = count(range(1 + len(kept), ndim))
             return count(kept), width, self.shape[0], count(middle), width
         return None
