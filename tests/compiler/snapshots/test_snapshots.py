@@ -60,6 +60,6 @@ def test_decisions_about_a_drawn_program_are_those_of_the_snapshot(seed):
     assert keeping.seed_lines(seed) == _kept("drawn")[str(seed)]
 
 
-@pytest.mark.parametrize(("number", "name"), enumerate(SIZES))
+@pytest.mark.parametrize(("number", "name"), list(enumerate(SIZES)))
 def test_decisions_about_a_kernel_of_some_size_are_those_of_the_snapshot(number, name):
     assert keeping.size_lines(number, SIZES[name]) == _kept("sizes")[name]
