@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import __main__ as command
-from benchmarks import agreement, charts, eager, jit, measure, process, report, tuning
+from benchmarks import agreement, charts, eager, jit, measure, paired, process, report, tuning
 from benchmarks.case import Compilation, Curve, Peak, Timed
 from benchmarks.measure import Result, Settings
 from benchmarks.workloads import endpoint, prompt_tasks, tuners
@@ -59,6 +59,13 @@ def test_the_table_of_products_has_a_line_for_each_shape_that_is_asked_for():
     peak, _, *lines = done.stdout.splitlines()
     assert "measured peak" in peak
     assert [line.split()[0] for line in lines] == ["16x16x16", "16x16x16"]
+
+
+def test_two_trees_take_turns_and_each_case_has_a_ratio_with_an_interval():
+    command = [sys.executable, "-m", "benchmarks.paired", str(ROOT / "src"), "--suites", "numpy", "--cases", "slopes", "--rounds", "2"]
+    (line,) = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert re.fullmatch(r"numpy  slopes +retrograde: [0-9.]+ \([0-9.]+ to [0-9.]+\) of [0-9.e-]+, 2 pairs( SLOWER)?", line)
+    assert paired._told([[2.0, 2.0 * ratio] for ratio in (1.1, 1.2, 1.3)]) == "1.200 (1.100 to 1.300) of 2, 3 pairs SLOWER"
 
 
 @pytest.mark.parametrize(("suite", "known"), [("eager", "there are chain, mlp"), ("jit", "there are a-mlp, b-tiny-mlp")])
