@@ -28,11 +28,15 @@ FOLDER = Path(__file__).parent / "regressions"
 OPEN = {"programs": frozenset(), "stateful": frozenset()}
 
 
-def blocks(kind, count, size=10):
-    return [pytest.param(kind, range(i, i + size), id=f"{kind}-{i}") for i in range(0, count, size)]
+def blocks(kind, first, end, size=10, marks=()):
+    return [pytest.param(kind, range(i, i + size), id=f"{kind}-{i}", marks=marks) for i in range(first, end, size)]
 
 
-@pytest.mark.parametrize(("kind", "seeds"), [*blocks("programs", 240), *blocks("stateful", 60)])
+#: Short ones, of which `tests.mutants` takes those that come to a place.
+MORE = [*blocks("programs", 240, 480, 4, pytest.mark.long), *blocks("stateful", 60, 360, 3, pytest.mark.long)]
+
+
+@pytest.mark.parametrize(("kind", "seeds"), [*blocks("programs", 0, 240), *blocks("stateful", 0, 60), *MORE])
 def test_random_programs_are_the_same_in_every_form(kind, seeds):
     found = [(seed, *pair) for seed in seeds if seed not in OPEN[kind] for pair in checked(kind, seed)]
     assert not [(seed, form, outcome) for seed, form, outcome in found if outcome.is_defect]
