@@ -8,7 +8,7 @@ import pytest
 from retrograde.compiler.backends.cpu.codegen.matmul import choose, choose_panels
 from retrograde.compiler.backends.cpu.codegen.matmul.cache_blocks import k_block
 from retrograde.compiler.backends.cpu.codegen.matmul.layouts import left_layout, right_layout
-from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops
+from retrograde.compiler.backends.cpu.codegen.matmul.spec import Dots, Loops, PairTile, Tile
 from retrograde.compiler.backends.cpu.codegen.matmul.tile_sizes import tile_size
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.writer import Writer
@@ -136,3 +136,11 @@ def test_a_is_packed_where_the_cache_that_it_is_read_through_does_not_hold_it_fo
 ])
 def test_b_is_packed_where_tiles_cannot_read_it_or_read_it_often_from_afar(b, n, k, row_tiles, ragged, has_masks, expected):
     assert right_layout(_small_caches(has_masks=has_masks), problem(60, n, k)._replace(b=b), row_tiles, ragged, 4) == expected
+
+
+def test_plans_are_equal_if_their_class_and_their_fields_are_and_keys_show_both():
+    fields = ("float32", 8, 6, 2, False, "rows", 0, True, True)
+    tile, same, other, pair = Tile(*fields), Tile(*fields), Tile(*fields[:2], 5, *fields[3:]), PairTile(*fields)
+    assert tile == same and hash(tile) == hash(same) and repr(tile) == repr(same)
+    assert tile not in (other, pair) and len({tile, same, other, pair}) == 3
+    assert len({repr(plan) for plan in (tile, other, pair)}) == 3
