@@ -128,7 +128,7 @@ class Rounded:
         found = getattr(rg, name)
         if name == "ops":
             return SimpleNamespace(get=lambda op: SimpleNamespace(call=partial(self._called, found.get(op).call)))
-        return partial(self._called, found) if name in ELEMENTARY | CUTS else partial(self._summed, found) if name in SUMS | NORMS else found
+        return partial(self._called, found) if name in CUTS or name in ELEMENTARY else partial(self._summed, found) if name in SUMS | NORMS else found
 
     def _summed(self, function, x, *args, **kwargs):
         if not isinstance(x, rg.Tensor) or x.dtype.kind not in "fc" or x.dtype.itemsize < 4 or x.size < 2 or _has_few_digits(x):
