@@ -1,5 +1,6 @@
 """The machine: what stands for the processor, the compiler beneath and our own files."""
 
+import functools
 import os
 
 import pytest
@@ -91,5 +92,9 @@ def test_there_is_a_core():
 @pytest.mark.parametrize(("quota", "cores"), [(None, 8), (0.5, 1), (1.0, 1), (2.5, 3), (100.0, 8)])
 def test_no_more_cores_are_used_than_the_group_has_the_time_of(monkeypatch, quota, cores):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(machine, "cpu_quota", lambda: quota)
+    asked = []
+    monkeypatch.setattr(machine, "cpu_quota", lambda: asked.append(1) or quota)
+    monkeypatch.setattr(machine, "_quota", functools.cache(machine._quota.__wrapped__))
     assert machine.available_cores() == cores
+    assert machine.available_cores() == cores
+    assert len(asked) == 1  # eager products ask how many cores there are, each of them

@@ -26,8 +26,14 @@ _CPUINFO, _FACTS = "/proc/cpuinfo", (b"vendor_id", b"cpu family", b"model", b"st
 def available_cores():
     """How many cores this process may run on: as many as the system lets it, and no more than its group has the time of."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = cpu_quota()
+    quota = _quota()
     return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+
+
+@cache
+def _quota():
+    # Asked once, and not at each product of eager code: that reads five files, which takes a millisecond.
+    return cpu_quota()
 
 
 @cache
