@@ -32,6 +32,7 @@ def test_the_blas_of_a_wheel_is_told_without_threadpoolctl(restored, monkeypatch
     if not list(blas._setters()):
         pytest.skip("NumPy multiplies with another library than the OpenBLAS of its wheels")
     monkeypatch.setattr(blas, "find_spec", lambda name: None)
+    monkeypatch.setattr(blas, "import_module", lambda name: pytest.fail(f"{name} is not there"))
     for count in (1, 2, 1):
         rg.set_num_threads(count)
         assert count in _threads()

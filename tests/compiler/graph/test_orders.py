@@ -5,6 +5,8 @@ import pytest
 
 import retrograde as rg
 import sweeping
+from graphs import called, leaf
+from retrograde.compiler.graph import orders
 from retrograde.compiler.graph.orders import ANY_ORDER, in_order, is_alike
 from retrograde.compiler.graph.views import MOVEMENTS
 from retrograde.errors import InplaceError, RetrogradeError
@@ -94,3 +96,12 @@ def test_each_function_of_one_array_that_is_repeated_lies_as_its_eager_op_leaves
             if not is_alike(seen[0], wanted):
                 wrong.append((name, wanted.strides, seen[0].strides))
     assert not wrong
+
+
+def test_what_is_copied_in_rows_lies_in_rows_whatever_it_was():
+    x = leaf(3, 4)
+    assert orders._is_row_major(called("contiguous", x), [None])
+    assert not orders._is_row_major(called("cumsum", x, axis=1), [None])
+    assert orders._is_row_major(called("cumsum", x, axis=1), [np.ones((3, 4))]) and not orders._is_row_major(called("sort", x), [np.ones((4, 3)).T])
+    assert orders._is_row_major(called("matmul", x, leaf(4, 2)), [np.ones((4, 3)).T, np.ones((4, 2))])
+    assert not orders._is_row_major(called("matmul", x, leaf(4, 2)), [None, np.ones((4, 2))])

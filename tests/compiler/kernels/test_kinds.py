@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from graphs import called, leaf
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -16,8 +17,11 @@ from retrograde.compiler.backends.cpu.codegen import ir
 from retrograde.compiler.backends.cpu.codegen.counting import counted
 from retrograde.compiler.backends.cpu.codegen.entry import Entry
 from retrograde.compiler.backends.cpu.units import library
+from retrograde.compiler.graph.recorder import PICK
 from retrograde.compiler.kernels.kernel import Kernel, launch
 from retrograde.compiler.kernels.kind import Kind
+from retrograde.core import registry
+from retrograde.core.symbol import Symbol
 
 
 def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_first():
@@ -31,6 +35,21 @@ def test_each_kind_has_ops_and_a_kernel_that_computes_it(entry):
     assert entry.ops
     assert type(entry.kind).matches is not Kind.matches
     assert entry.kind.kernel.name
+
+
+def test_a_constant_is_its_own_memory_and_a_new_shape_that_of_what_it_shows():
+    facts, known, x = kinds.Facts(), np.ones((2, 3)), leaf(6, 4)
+    assert facts.memory(known) is known and facts.base(known) is known
+    assert facts.memory(called("reshape", x, (3, 8))) is x and facts.base(called("permute_dims", x, (1, 0))) is x
+
+
+def test_only_the_result_of_attention_forward_can_be_written_in_another_order():
+    x = leaf(2, 3, 4, 8)
+    forward = Symbol(registry.get("attention_with_sums"), (x, x, x, None, False, 1.0), None, None)
+    can = lambda node, order: kinds.Facts().kind(node).kernel.can_reorder(node, order)
+    first, sums = [Symbol(PICK, (forward, i), shape, np.dtype(np.float32)) for i, shape in enumerate(((2, 3, 4, 8), (2, 3, 4)))]
+    assert can(first, (0, 2, 1, 3)) and not can(first, (0, 1, 3, 2)) and not can(sums, (0, 1, 2))
+    assert not can(leaf(2, 3, 4, 8), (0, 2, 1, 3))
 
 
 I64, I8 = ir.IntType(64), ir.IntType(8)

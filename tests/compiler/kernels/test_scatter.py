@@ -7,6 +7,9 @@ import retrograde as rg
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
+from retrograde.compiler import cost
+from retrograde.compiler.backends.cpu.codegen.positions.scatter import ScatterPlan
+
 
 def kinds_of(step):
     return [kernel.kind for kernel in step.explain().kernels]
@@ -169,3 +172,13 @@ def test_elements_at_traced_positions_have_the_same_derivatives_in_every_form(na
         found, expected = rg.jit(form)(x, positions), form(x, positions)
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
         assert found.dtype == expected.dtype
+
+
+def test_chunks_take_whole_tables_of_many_or_lines_of_few_large_ones():
+    plan = ScatterPlan("float32", "int64", 8, outer=1, count=100, size=1 << 20, width=16)
+    assert plan.has_many_lines and not plan.has_many_tables
+    assert plan.chunk_tables == 1 and plan.chunk_lines == cost.SCATTER_LINES.share(plan.size, plan.work) < plan.size
+    many = plan._replace(outer=64, size=1 << 12)
+    assert many.has_many_tables and many.chunk_lines == many.size and many.chunk_tables < many.outer
+    few = plan._replace(count=1 << 20, size=7)
+    assert not few.has_many_lines and few.chunk_lines == 7

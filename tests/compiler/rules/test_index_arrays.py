@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from graphs import leaf
+from retrograde.compiler.rules.index import Index
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -159,3 +161,13 @@ def test_what_is_added_along_lines_may_be_repeated_for_others(x, shape, position
     np.add.at(wanted, tuple(grid), x)
     got, _ = _compiled(lambda x, positions: rg.add_along_axis(x, shape, positions, axis), x, positions)
     np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_an_index_of_one_of_each_row_has_all_rows_in_order_and_as_many_columns():
+    columns, shape = np.array([1, 0, 2]), (3, 4)
+    is_each_row = lambda *parts, shape=shape: Index.of(parts, len(shape)).is_each_row(shape)
+    assert is_each_row(np.arange(3), columns)
+    assert not is_each_row(np.arange(3)[::-1], columns) and not is_each_row(np.arange(2), columns[:2])
+    assert not is_each_row(slice(None), columns) and not is_each_row(np.arange(3), columns, shape=(3, 4, 5))
+    positions = leaf(3, dtype=np.dtype(np.int64))
+    assert not is_each_row(positions, columns)

@@ -6,6 +6,7 @@ import numpy as np
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.ops.networks._quantizing import FORMATS, PLAIN
 
 F = nn.functional
 #: So many programs of each family.
@@ -108,6 +109,23 @@ def elementwise(d):
     function = d.one_of(lambda x, y: rg.sin(x) * y + rg.exp(x), lambda x, y: rg.tanh(x.T * 2).T / (1 + y * y),
                         lambda x, y: rg.where(x > 0, x, y)[::-1], lambda x, y: rg.concatenate([x, x * y], 1))
     return d.one_of(function, _slopes(function, 2)), [d.spec(*shape), d.spec(*(other or shape))]
+
+
+@family
+def heavy(d):
+    names = ("sin", "cos", "exp", "tanh", "log1p", "erf", "sqrt", "atan", "sinh", "cbrt", "sigmoid", "softplus", "square", "floor")
+    count = d.one_of(3, 9, 14)
+    return lambda x: sum([getattr(rg, name)(x * (1.5 + k)) for k, name in enumerate(names[:count])]), [d.spec(d.size(513), d.size(65))]
+
+
+@family
+def quantised(d):
+    name, rows, blocks = d.one_of(*[name for name in FORMATS if name != PLAIN]), d.size(33), d.size(17)
+    form, outputs, d.dtype = FORMATS[name], d.size(257), "float32"
+    weights = (outputs, blocks * form.nbytes), np.dtype(np.uint8)
+    back = lambda g, b: rg.ops.get("quantized_linear_input").call(g, b, name)
+    return d.one_of((lambda x, b: rg.quantized_linear(x, b, name), [d.spec(rows, blocks * form.size), weights]),
+                    (back, [d.spec(rows, outputs), weights]), (lambda b: rg.dequantize(b, name), [weights]))
 
 
 @family

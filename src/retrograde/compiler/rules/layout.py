@@ -34,9 +34,8 @@ def _order_of(node):
 
 def _can_be_written(heads, order, readers):
     """Whether a node is the result of a kernel that can write it in another order, and nobody outside sees it."""
-    if heads.op is not PICK or readers.is_given_out(heads):
-        return False  # what is given out keeps the order of axes that its caller sees
-    return Facts().kind(heads).kernel.can_reorder(heads, order)
+    # What is given out keeps the order of axes that its caller sees.
+    return not readers.is_given_out(heads) and Facts().kind(heads).kernel.can_reorder(heads, order)
 
 
 class _Written:

@@ -76,6 +76,15 @@ def test_what_was_not_used_for_longest_is_removed_and_so_are_old_parts(tmp_path,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["entry4", "entry5"]
 
 
+def test_what_is_read_is_new_again_once_a_day(tmp_path):
+    store, now = Cache(str(tmp_path)), time.time()
+    for name, age in (("today", 3600), ("before", 3 * 86400)):
+        store.put(name, b"code")
+        os.utime(tmp_path / name, (now - age, now - age))
+        assert store.get(name) == b"code"
+    assert (tmp_path / "today").stat().st_mtime < now - 3000 and (tmp_path / "before").stat().st_mtime > now - 60
+
+
 def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path):
     (tmp_path / "file").write_text("no folder")
     for store in (Cache(str(tmp_path / "file" / "code")), Cache(None)):

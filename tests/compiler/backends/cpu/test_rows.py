@@ -175,3 +175,11 @@ def test_a_parameter_that_changes_at_each_call_compiles_no_kernel_each_time():
         size = np.abs(np.asarray(x, np.float64))
         np.testing.assert_allclose(found, np.where(size < delta, size**2 / 2, delta * (size - delta / 2)).mean(), rtol=1e-5)
     assert max(rows._counts.values()) <= rows._MOST_KERNELS
+
+
+def test_shapes_have_the_roles_that_rows_give_them():
+    matrix, images = rows._Layout((5, 7), (1,), False), rows._Layout((2, 3, 4, 5), (2, 3), False)
+    assert [rows._role_of_shape("x", shape, matrix) for shape in ((5, 7), (5, 1), (1, 7), (5,), (7,))] == ["full", "kept", None, None, "place"]
+    assert [rows._role_of_shape(name, (5,), matrix) for name in ("g", "z")] == ["dropped", "dropped"]
+    assert rows._role_of_shape("g", (7,), matrix) is None
+    assert images.channel == (3, 4, 1) and images._replace(axes=(1, 2)).channel is None and matrix.channel is None

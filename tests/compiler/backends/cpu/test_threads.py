@@ -121,3 +121,7 @@ def test_work_is_shared_where_workers_can_wait_for_each_other(monkeypatch, platf
     monkeypatch.setitem(threads._state, "threads", 3)
     assert threads._can_share() is can_share
     assert threads.get_num_threads() == (3 if can_share else 1)
+
+
+def test_the_code_that_runs_steps_is_that_of_several_threads_where_they_can_share():
+    assert (threads.parallel.SERIAL in threads.unit().text) is not threads._can_share()
