@@ -81,6 +81,21 @@ def test_an_outer_product_is_part_of_the_loop_around_it():
     assert kernel.kind == "loop" and "matmul" not in kernel.ops
 
 
+def test_what_ones_make_of_a_row_is_that_row_in_each_place_so_that_nothing_is_computed_twice():
+    first, *weights = [np.random.default_rng(i).standard_normal(shape) for i, shape in enumerate(((3, 8), (8, 8), (8, 1)))]
+
+    def loss(x, second, third):
+        slope = rg.grad(lambda x: (rg.tanh(rg.tanh(x @ first) @ second) @ third).sum())
+        return (slope(x) ** 2).sum()
+
+    both, x = rg.value_and_grad(loss, (1, 2)), np.random.default_rng(3).standard_normal((5, 3))
+    step = rg.jit(both)
+    for found, wanted in zip(rg.tree.leaves(step(x, *weights)), rg.tree.leaves(both(x, *weights)), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-10)
+    made = [op for kernel in step.explain().kernels for op in kernel.ops]
+    assert (made.count("matmul"), made.count("multiply")) == (8, 12)
+
+
 def test_axes_that_are_put_where_they_are_are_not_moved():
     x = np.random.default_rng(0).standard_normal((70, 60))
     step = rg.jit(lambda x: rg.trace(rg.moveaxis(rg.permute(x, (0, 1)), (0, 1), (0, 1))))

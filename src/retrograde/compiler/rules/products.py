@@ -19,8 +19,14 @@ def outer_product(call):
     """An elementwise product, where the axis that is summed has one number; the sum starts from +0, so -0 becomes +0."""
     x, y = call.args
     # Products of integers are checked for what wraps, which the elementwise op is not.
-    is_outer = x.shape[-1] == 1 and x.ndim > 1 < y.ndim and call.dtype.kind not in "iu"
-    return call.as_is(added_to_zero(called("multiply", x, y))) if is_outer else None
+    if x.shape[-1] != 1 or x.ndim == 1 or y.ndim == 1 or call.dtype.kind in "iu":
+        return None
+    # By ones, as a sum hands them back, all rows or columns are alike: one is computed and shown as all, so that what is made of
+    # them is alike too.
+    alike = next((other for ones, other in ((x, y), (y, x)) if is_number(ones, 1) and other.dtype == call.dtype), None)
+    if alike is None:
+        return call.as_is(added_to_zero(called("multiply", x, y)))
+    return call.by("broadcast_to", added_to_zero(alike), call.shape)
 
 
 def product_with_equal_numbers(call):
