@@ -1,5 +1,7 @@
 """lower: composites are expanded, equal nodes are one, constants are folded, and what a result is does not change."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,8 @@ from graphs import called, leaf, names, traced
 from retrograde.compiler.passes.lower import lower
 from retrograde.compiler.run.library_call import computed
 from retrograde.core.symbol import Symbol, replaced
+from tests.compiler.snapshots.programs import of_seed
+from tests.compiler.snapshots.telling import graph_of
 
 
 def ops(*outputs):
@@ -96,3 +100,12 @@ def test_a_deep_graph_needs_no_deep_stack():
         node = called("sin", node)
     assert len(lower([node]).nodes) == 5001
     assert isinstance(x, Symbol)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [3, 6, 24, 40, 44, 49, 53])
+def test_what_is_lowered_is_as_simple_as_it_gets_so_that_equal_nodes_are_one(seed):
+    for function, specs in of_seed(seed).values():
+        lowered = lower(graph_of(function, specs).results)
+        again = lower(list(lowered))
+        assert Counter([node.op.name for node in lowered.nodes if node.op]) == Counter([node.op.name for node in again.nodes if node.op])

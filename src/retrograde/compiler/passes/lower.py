@@ -108,15 +108,15 @@ class _Lowering:
         return found
 
     def _interned(self, node):
-        """The node equal to one that simplifying may have made, which is a few nodes deep."""
+        """The node for one that simplifying may have made, which is a few nodes deep."""
         if node.op is None or node in self._standing:
             return node
         key = _key(node.op, node.args)
         found = self._equal.get(key)
         if found is None:
+            # As simple as all others are, or what is equal would not be the same node.
             args = replaced(node.args, self._interned)
-            key = _key(node.op, args)
-            found = self._equal.setdefault(key, Symbol(node.op, args, node.shape, node.dtype))
+            found = self._simplified(Symbol(node.op, args, node.shape, node.dtype), args)
         return found
 
     # Half precision
