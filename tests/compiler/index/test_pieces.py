@@ -125,3 +125,12 @@ X = leaf(3)
 ])
 def test_what_is_joined_from_pieces(name, arguments, count):
     assert pieces_of(name, *arguments) == count
+
+
+def test_a_number_is_one_piece_of_its_own_padding():
+    x = leaf()
+    found, between = pieces.PIECES["pad"](called("pad", x, (), 7.0))
+    assert [(piece.source, tuple(piece.axes)) for piece in found] == [(x, ())]
+    assert between == 7.0
+    (piece,), _ = pieces.PIECES["pad"](called("pad", leaf(3, 4), ((1, 2), (0, 5)), 0.0))
+    assert [tuple(np.array(axis).tolist()) for axis in piece.axes] == [(0, 1, 1), (1, 0, 1)]

@@ -124,4 +124,4 @@ def test_work_is_shared_where_workers_can_wait_for_each_other(monkeypatch, platf
 
 
 def test_the_code_that_runs_steps_is_that_of_several_threads_where_they_can_share():
-    assert (threads.parallel.SERIAL in threads.unit().text) is not threads._can_share()
+    assert (threads.parallel.SERIAL in threads.unit.__wrapped__().text) is not threads._can_share()

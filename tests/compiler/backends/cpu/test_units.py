@@ -51,3 +51,9 @@ def test_what_could_not_be_compiled_early_is_compiled_when_it_is_loaded(tmp_path
     library.expect(expected)
     library.load([expected])
     assert called(library, "expected_nine") == 9 and compiled == [expected.text]
+
+
+def test_what_cannot_be_linked_stays_an_object_file(monkeypatch):
+    one = unit("left_as_it_is", 5)
+    monkeypatch.setattr(compiling, "linked", lambda code: None)
+    assert compiling.code_of(one.text, target(), False) == compiling.object_code(one.text, target(), False)
