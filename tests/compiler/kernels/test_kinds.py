@@ -18,6 +18,11 @@ from retrograde.compiler.backends.cpu.codegen.counting import counted
 from retrograde.compiler.backends.cpu.codegen.entry import Entry
 from retrograde.compiler.backends.cpu.units import library
 from retrograde.compiler.graph.recorder import PICK
+from retrograde.compiler.graph.views import MOVEMENTS
+from retrograde.compiler.index.elements import REDUCTIONS
+from retrograde.compiler.index.pieces import PIECES
+from retrograde.compiler.kernels import attention, convolution, fourier, linalg, running
+from retrograde.compiler.kernels.inline import PARTS
 from retrograde.compiler.kernels.kernel import Kernel, launch
 from retrograde.compiler.kernels.kind import Kind
 from retrograde.core import registry
@@ -35,6 +40,14 @@ def test_each_kind_has_ops_and_a_kernel_that_computes_it(entry):
     assert entry.ops
     assert type(entry.kind).matches is not Kind.matches
     assert entry.kind.kernel.name
+
+
+def test_the_list_has_the_ops_that_the_tables_of_the_kernels_have():
+    listed = {entry.name: {*entry.ops} for entry in kinds.KINDS}
+    tables = {"View": MOVEMENTS, "Pieces": PIECES, "Reduction": REDUCTIONS, "Convolution": convolution._GEOMETRIES, "Fourier": fourier._OPS,
+              "Running": running._OPS, "LinearAlgebra": linalg._COSTS, "Random": {name for name, _ in cost.RANDOM_SECONDS},
+              "Attention": attention._OPERANDS, "Part": PARTS}
+    assert {name: listed[name] for name in tables} == {name: {*table} for name, table in tables.items()}
 
 
 def test_a_constant_is_its_own_memory_and_a_new_shape_that_of_what_it_shows():

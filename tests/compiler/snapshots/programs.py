@@ -4,7 +4,6 @@ They are few of each kind, and so chosen that each decision of the compiler fall
 which kernel, which tile, how many chunks, in one pass or in two. An operand is written as "float32 300×40".
 """
 
-from functools import partial
 
 import numpy as np
 
@@ -28,7 +27,12 @@ def add(name, function, *operands, slopes=None):
     group[name] = function, specs
     if slopes is not None:
         argnums = tuple(range(slopes)) if isinstance(slopes, int) else slopes
-        group[f"{name}, derivatives"] = rg.grad(lambda *operands: _weighted(function(*operands)), argnums), specs
+        group[f"{name}, derivatives"] = slopes_of(function, argnums), specs
+
+
+def slopes_of(function, argnums):
+    """A function of the derivatives of another one, of the sum of the squares of all its results."""
+    return rg.grad(lambda *operands: _weighted(function(*operands)), argnums)
 
 
 def _weighted(found):
@@ -372,7 +376,7 @@ def of_each_op():
         programs[name] = function, specs
         floats = tuple([i for i, operand in enumerate(operands) if operand.dtype.kind == "f"])
         if case.op.is_differentiable and floats:
-            programs[f"{name}, derivatives"] = rg.grad(partial(_weighted_result, function), floats), specs
+            programs[f"{name}, derivatives"] = slopes_of(function, floats), specs
     return found
 
 
@@ -385,7 +389,7 @@ def of_seed(seed):
     programs = {"program": (function, specs), "batched": (rg.vmap(function), [((2, *shape), dtype) for shape, dtype in specs])}
     floats = tuple([i for i, x in enumerate(operands) if x.dtype.kind in "fc"])
     if floats:
-        programs["derivatives"] = rg.grad(lambda *operands: _weighted(function(*operands)), floats), specs
+        programs["derivatives"] = slopes_of(function, floats), specs
     return programs
 
 
@@ -397,7 +401,3 @@ class _Case:
 
     def __call__(self, *operands):
         return tuple(results(self._case.op.call(*self._case.rebuilt(self._args, operands), **self._kwargs)))
-
-
-def _weighted_result(function, *operands):
-    return _weighted(function(*operands))

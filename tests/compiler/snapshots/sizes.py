@@ -8,6 +8,8 @@ import retrograde as rg
 from retrograde import nn
 from retrograde.ops.networks._quantizing import FORMATS, PLAIN
 
+from .programs import slopes_of
+
 F = nn.functional
 #: So many programs of each family.
 COUNT = 120
@@ -50,14 +52,6 @@ class _Drawn:
         return tuple(shape), np.dtype(self.dtype)
 
 
-def _loss(function, *operands):
-    return sum([(part * part).sum() for part in rg.tree.leaves(function(*operands)) if part.dtype.kind == "f"])
-
-
-def _slopes(function, count):
-    return rg.grad(partial(_loss, function), tuple(range(count)))
-
-
 @family
 def products(d):
     m, n, k = d.size(), d.size(), d.size()
@@ -78,7 +72,7 @@ def convolutions(d):
     inputs, outputs = groups * d.size(65), groups * d.size(65)
     options = {"stride": d.one_of(1, 1, 2, (2, 1)), "padding": d.one_of(0, 1, (1, 2)), "dilation": d.one_of(1, 1, 2), "groups": groups}
     function = partial(F.conv2d, **options)
-    function = d.one_of(function, _slopes(function, 2))
+    function = d.one_of(function, slopes_of(function, (0, 1)))
     return function, [d.spec(d.size(33), inputs, 8 + d.size(65), 8 + d.size(65)), d.spec(outputs, inputs // groups, *kernel)]
 
 
@@ -87,7 +81,7 @@ def attention(d):
     batch, heads, shared, size, width = d.size(9), d.size(17), d.one_of(True, False), d.size(129), d.size(129)
     queries, keys = d.size(1025), d.size(2049)
     function = partial(F.scaled_dot_product_attention, is_causal=d.one_of(False, True))
-    function = d.one_of(function, _slopes(function, 3))
+    function = d.one_of(function, slopes_of(function, (0, 1, 2)))
     over = (batch, 1) if shared else (batch, heads)
     return function, [d.spec(batch, heads, queries, size), d.spec(*over, keys, size), d.spec(*over, keys, width)]
 
@@ -100,7 +94,7 @@ def reductions(d):
     if name == "softmax":
         axis = d.one_of(*range(len(shape)))
     function = partial(getattr(rg, name), axis=axis)
-    return d.one_of(function, _slopes(function, 1)), [d.spec(*shape)]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(*shape)]
 
 
 @family
@@ -108,7 +102,7 @@ def elementwise(d):
     shape, other = (d.size(1025), d.size(1025)), d.one_of((1,), None)
     function = d.one_of(lambda x, y: rg.sin(x) * y + rg.exp(x), lambda x, y: rg.tanh(x.T * 2).T / (1 + y * y),
                         lambda x, y: rg.where(x > 0, x, y)[::-1], lambda x, y: rg.concatenate([x, x * y], 1))
-    return d.one_of(function, _slopes(function, 2)), [d.spec(*shape), d.spec(*(other or shape))]
+    return d.one_of(function, slopes_of(function, (0, 1))), [d.spec(*shape), d.spec(*(other or shape))]
 
 
 @family
@@ -133,7 +127,7 @@ def matrices(d):
     size, batch = d.size(257), d.one_of((), (d.size(33),), (d.size(3), d.size(9)))
     one = lambda x: rg.linalg.cholesky(x @ x.swapaxes(-1, -2) + size * rg.eye(size))
     function = d.one_of(one, rg.linalg.inv, rg.linalg.det, lambda x: rg.linalg.solve(x, x[..., :1]), lambda x: rg.linalg.solve(x, x))
-    return d.one_of(function, _slopes(function, 1)), [d.spec(*batch, size, size)]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(*batch, size, size)]
 
 
 @family
@@ -143,7 +137,7 @@ def rows(d):
     function = d.one_of(
         partial(rg.cumsum, axis=axis), partial(rg.cumprod, axis=axis), partial(rg.sort, axis=axis), partial(rg.median, axis=axis),
         lambda x: rg.topk(x, few, axis=axis)[0], partial(rg.quantile, q=0.3, axis=axis))
-    return d.one_of(function, _slopes(function, 1)), [d.spec(*shape)]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(*shape)]
 
 
 @family
@@ -151,7 +145,7 @@ def pooling(d):
     window, stride, padding = d.one_of(1, 2, 3, 5), d.one_of(1, 2, 3), d.one_of(0, 0, 1)
     function = d.one_of(partial(F.max_pool2d, kernel_size=window, stride=stride, padding=min(padding, window // 2)),
                         partial(F.avg_pool2d, kernel_size=window, stride=stride, padding=min(padding, window // 2)))
-    return d.one_of(function, _slopes(function, 1)), [d.spec(d.size(9), d.size(33), 5 + d.size(65), 5 + d.size(65))]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(d.size(9), d.size(33), 5 + d.size(65), 5 + d.size(65))]
 
 
 @family
@@ -159,7 +153,7 @@ def transforms(d):
     shape = (d.size(65), d.size(2049))
     function = d.one_of(lambda x: rg.abs(rg.fft.fft(x)), lambda x: rg.abs(rg.fft.rfft(x, norm="ortho")), lambda x: rg.abs(rg.fft.fft2(x)),
                         lambda x: rg.real(rg.fft.irfft(rg.fft.rfft(x, axis=0), shape[0], axis=0)))
-    return d.one_of(function, _slopes(function, 1)), [d.spec(*shape)]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(*shape)]
 
 
 @family
@@ -169,4 +163,4 @@ def positions(d):
     taken = lambda x: rg.take(x, at, axis=0) * 2
     summed = lambda x: rg.segment_sum(x, np.arange(lines) % count, count)
     function = d.one_of(taken, summed, lambda x: F.embedding(rg.asarray(at), x) if len(width) == 1 else taken(x))
-    return d.one_of(function, _slopes(function, 1)), [d.spec(lines, *width)]
+    return d.one_of(function, slopes_of(function, (0,))), [d.spec(lines, *width)]

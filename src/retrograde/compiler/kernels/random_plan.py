@@ -8,8 +8,6 @@ from .. import cost
 _GROUP = 64
 #: Words of one block of the generator.
 WORDS = 4
-#: The ops that there are kernels for.
-OPS = tuple(dict.fromkeys([name for name, _ in cost.RANDOM_SECONDS]))
 
 
 class RandomPlan(NamedTuple):
