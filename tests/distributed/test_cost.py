@@ -6,7 +6,7 @@ import itertools
 import subprocess
 import sys
 from dataclasses import replace
-from math import ceil, inf, log2
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,8 @@ def simulated(step, link, count, spare):
     """When the passes are over and all means are there: goes from one event to the next, of which there are two kinds. The passes
     come to a moment at which a bucket is ready, or to their end; and a collective has waited long enough, or is over.
     """
+    if link.is_shared:
+        return simulated_in_shared_memory(step, link, count)
     now, worked, moments = 0.0, 0.0, [*[at for at, _ in step.buckets], step.passes]
     ready, phases = [], []  # bytes of buckets; (how long, whether it works) of the collective that goes on, and since when
     started, reached = 0.0, 0
@@ -54,6 +56,14 @@ def simulated(step, link, count, spare):
     return now
 
 
+def simulated_in_shared_memory(step, link, count):
+    """As `simulated`, where operands are written when a bucket is ready, and all is added up in the end."""
+    written = [nbytes / link.copying + link.call for _, nbytes in step.buckets]
+    there = [at + sum(written[: i + 1]) + by_hand(link, nbytes, count)[0] for i, (at, nbytes) in enumerate(step.buckets)]
+    added = sum([by_hand(link, nbytes, count)[1] for _, nbytes in step.buckets]) - sum(written)
+    return max([step.passes + sum(written), *there]) + added
+
+
 def by_hand(link, nbytes, count):
     """(waiting, work) of the mean of a bucket, by the messages of each exchange."""
     def exchange(sizes):
@@ -61,10 +71,11 @@ def by_hand(link, nbytes, count):
 
     others = count - 1
     waiting = link.delay + exchange([320] * others)
+    if link.is_shared:
+        read = others * nbytes if count <= 3 else others * nbytes / count + nbytes
+        return waiting, link.call + (nbytes + read) / link.copying
     if nbytes <= 16384:
         return waiting + exchange([nbytes] * others), link.call + (2 + others) * nbytes / link.copying
-    if link.is_shared:
-        return waiting + ceil(log2(count)) * link.latency, link.call + 3 * nbytes / link.copying
     share = nbytes / count
     return waiting + 2 * exchange([share] * others), link.call + (2 * nbytes + others * share) / link.copying
 

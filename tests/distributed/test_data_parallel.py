@@ -36,6 +36,12 @@ def test_a_run_whose_optimizer_is_shared_is_saved_whole_and_goes_on(tmp_path):
     assert sorted(passed(2, "saving.py", tmp_path / "run").splitlines()) == [f"the same, 1 kept at process {r}" for r in range(2)]
 
 
+@needs_mpi
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.long)])
+def test_a_process_keeps_the_moments_of_its_share_of_the_parameters(count):
+    assert passed(count, "memory.py").count("is done") == count
+
+
 def model():
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
 

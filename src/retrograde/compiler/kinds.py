@@ -66,6 +66,9 @@ KINDS = (
     Entry("cached_attention", "CachedAttention", ("cached_attention",)),
     Entry("positions", "Written", ("set_at",)),
     Entry("positions", "FirstPlaces", ("first_places",)),
+    Entry("exchange", "Begun", ("begin_means",)),
+    Entry("exchange", "Finished", ("finish_means",)),
+    Entry("library", "InPlace", ("finish_means",)),
     Entry("library", "Repeated", ("loop",)),
 )
 

@@ -16,6 +16,8 @@ class Facts:
                       neither merged, nor left out, nor moved past one another in compiled code. The kernel is not asked for the
                       shape of the result: that is the broadcast shape of the operands, or what `result_shape` says
     begins            whether that only begins then, and goes on beside what comes after: compiled code calls it as early as it can
+    into              a kernel of several results that writes those which are wanted where compiled code has places for them: it is
+                      handed {number of a result: contiguous array} before the arguments
     is_real           whether complex operands are refused: the kernel would drop their imaginary parts
     is_composite      whether the kernel is made of ops, so that it can do without a rule
     is_differentiable whether it has a derivative at all
@@ -38,6 +40,7 @@ class Facts:
     is_multiple: bool = False
     has_effect: bool = False
     begins: bool = False
+    into: Callable | None = None
     is_real: bool = False
     is_composite: bool = False
     is_differentiable: bool = True

@@ -157,6 +157,8 @@ class _Clock:
     def __init__(self, has_spare_core):
         self.now, self._has_spare_core = 0.0, has_spare_core
         self._done, self._free = 0.0, 0.0
+        #: When all is there that was begun in memory that all see, and the work for it that is left.
+        self._there, self._left = 0.0, 0.0
         #: (start, seconds) of work beside that takes the core, in order.
         self._lost: deque = deque()
 
@@ -166,7 +168,12 @@ class _Clock:
         self._done = own
 
     def begin(self, cost):
-        """Begin a collective, which is made when those before it are over."""
+        """Begin a collective, which is made when those before it are over; in memory that all see it needs nobody until then."""
+        if cost.begun is not None:
+            self._work(cost.begun)
+            self._there = max(self._there, self.now + cost.waiting)
+            self._left += cost.work - cost.begun
+            return
         start = max(self.now, self._free)
         self._free = start + cost.seconds
         if not self._has_spare_core:
@@ -174,7 +181,8 @@ class _Clock:
 
     def finish(self):
         """Wait for all that is begun."""
-        self.now = max(self.now, self._free)
+        self.now = max(self.now, self._free, self._there) + self._left
+        self._left = 0.0
         self._lost.clear()
 
     def wait(self, cost):

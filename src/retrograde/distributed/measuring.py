@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import DistributedError
 from .data_parallel import BUCKET
 from .links import link_delay, seconds_of_delay
-from .network import Link
+from .network import Link, shared_passes
 from .processes import Processes
 from .world import world
 
@@ -38,8 +38,7 @@ def measure_link(group: Any = None):
         more = (_circulated(group, 1, _SEVERAL, name) - seconds[0]) / (_SEVERAL - 1)
     # With the delay, as a process that has slept works more slowly for a while.
     means = [_median(lambda: _sent(group, size, 1, name)) for size in _SIZES]
-    # Through shared memory a mean of n bytes is n bytes written, n added up or divided, and n read.
-    copying = 3 * fitted(_SIZES, means)[1] if group.shares_memory() else _copied()
+    copying = shared_passes(1, group.size) * fitted(_SIZES, means)[1] if group.shares_memory() else _copied()
     link = Link(latency, bandwidth, max(more, 0.0), copying=copying, delay=seconds_of_delay())
     each = _median(lambda: _sent(group, _SIZES[0], _FEW, name)) / _FEW
     call = max(each - link.mean(_SIZES[0], group.size).seconds, 0.0)
@@ -72,7 +71,7 @@ def _sent(group, nbytes, count, name):
     arrays = [np.zeros(max(nbytes // 4, 1), np.float32)]
     begun = [group.begin_means(arrays, "ranks", name) for _ in range(count)]
     for number in begun:
-        group.finish_means(number, arrays, "ranks", name)
+        group.finish_means(number, arrays, "ranks", name, arrays)
 
 
 def _copied():

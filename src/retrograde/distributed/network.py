@@ -7,7 +7,7 @@ MPICH", 2005), a sum of n bytes over p processes moves 2 n (p - 1) / p of them t
 """
 
 from dataclasses import dataclass
-from math import ceil, inf, log2
+from math import inf
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -15,12 +15,18 @@ from ..errors import ArgumentError
 from .meeting import BYTES
 from .processes import WHOLE
 
+#: Up to so many processes each adds up all for itself, in memory that all see.
+ALONE = 3
+
 
 class Taken(NamedTuple):
-    """What a collective takes: seconds in which its process waits for messages, and seconds in which it works for them."""
+    """What a collective takes: seconds in which its process waits for messages, and seconds in which it works for them; `begun` of
+    these when it begins, in memory that all see, where nothing else is done until its result is asked for.
+    """
 
     waiting: float
     work: float
+    begun: Any = None
 
     @property
     def seconds(self):
@@ -91,10 +97,9 @@ class Link:
         if processes == 1:
             return NOTHING
         others, part = processes - 1, nbytes / processes
-        if self.is_shared and nbytes > WHOLE:
-            # Written where the others read it, one part added up and divided, and the parts of all read.
-            passes = 2 * nbytes + part * others + (part if is_mean else 0)
-            return self._met(others, ceil(log2(processes)) * self.latency, passes)
+        if self.is_shared:
+            found = self._met(others, 0.0, shared_passes(nbytes, processes))
+            return found._replace(begun=self.call + nbytes / self.copying)
         packed = 2 * nbytes if is_mean else 0  # written one after the other before, and divided afterwards
         if nbytes <= WHOLE:  # all get all, and add it up themselves
             return self._met(others, self.messages(others, nbytes * others), packed + nbytes * others)
@@ -103,6 +108,14 @@ class Link:
     def _met(self, others, waiting, copied):
         """What it takes with what all tell each other before; so many bytes are copied, or added up."""
         return Taken(self.messages(others, others * BYTES) + self.delay + waiting, self.call + copied / self.copying)
+
+
+def shared_passes(nbytes, processes):
+    """How many bytes a process moves, or adds up, for a sum in memory that all see: its own are written there, and those of all
+    read; with many processes those of one part, and then the parts of all.
+    """
+    others = processes - 1
+    return nbytes * (1 + others) if processes <= ALONE else nbytes * (2 + others / processes)
 
 
 def checked_number(name, value, told, is_right):

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import DistributedError
-from ..ops._alone import Alone, parts_of
+from ..ops._alone import Alone, written
+from ..ops._native import native
 from .background import Background
+from .bulletin import Bulletin
 from .links import delayed
-from .meeting import Meeting, reported
+from .meeting import ByMessages, Meeting, reported, unfinished
 from .patience import seconds_of_patience, waited
-from .shared_memory import SharedMemory
+from .shared_memory import shared_rows
+from .sums import in_order
 
 #: Up to so many bytes an array goes whole to all, who add it up themselves: one exchange less. Above, each adds up one part.
 WHOLE = 16384
@@ -29,79 +32,81 @@ class Processes(Alone):
     def __init__(self, mpi, comm, ranks):
         self._mpi, self._comm = mpi, comm
         self.rank, self.size, self.ranks = comm.rank, comm.size, tuple(ranks)
-        self._meeting = Meeting(mpi, comm, self.ranks)
+        self._meeting: Meeting = ByMessages(mpi, comm, self.ranks)
+        #: What sums go through where all see each other's memory; None where they go by messages.
+        self._bulletin: Any = None
         #: (request, bytes) of messages that may not have arrived yet.
         self._sent: list = []
         self._memory = np.empty(0, np.uint8)
-        self._shared, self._background = SharedMemory(self), Background()
+        self._background = Background()
         self._has_threads = mpi.Query_thread() >= mpi.THREAD_MULTIPLE
 
     def __repr__(self):
         return f"process {self.rank} of {self.size}"
 
+    def share_memory(self):
+        """Meet and add up through memory that all see, where there is some; all of the group call it."""
+        has_code = native("exchange", self.rank, []) is not NotImplemented
+        if rows := shared_rows(self) if has_code else []:
+            self._meeting = self._bulletin = Bulletin(rows, self.rank, self.ranks)
+        return self
+
+    @property
+    def shared(self):
+        """What compiled code adds up by; None where it cannot."""
+        return None if self._bulletin is None else self._bulletin.exchange
+
+    def text_of_means(self, arrays, name):
+        """What is said of the means of arrays, as compiled code says it."""
+        return self.shared.text(_together(name, arrays))
+
     def divided(self, color):
         mine = color(self.rank)
         members = [r for r in range(self.size) if color(r) == mine]
         comm = self._comm.Split(mine, self.rank)
-        return Processes(self._mpi, comm, [self.ranks[r] for r in members]) if len(members) > 1 else Alone()
+        return Processes(self._mpi, comm, [self.ranks[r] for r in members]).share_memory() if len(members) > 1 else Alone()
 
     def meet(self, name, seconds=None):
         self._background.settle()
         self._meeting.meet(name, seconds)
 
+    # Sums that have begun have numbers above 0 in shared memory, and below 0 by messages.
     def begin_means(self, arrays, order, name):
-        if not self._has_threads:
-            return super().begin_means(arrays, order, name)
-        return self._background.begin(lambda: self.means(arrays, order, name))
+        if order == "ranks" and self._bulletin is not None and (number := self._bulletin.begin(arrays, _together(name, arrays))):
+            return number
+        return -self._background.begin(lambda: self.means(arrays, order, name)) if self._has_threads else 0
 
-    def finish_means(self, number, arrays, order, name):
-        return self._background.finished(number) if number else super().finish_means(number, arrays, order, name)
+    def finish_means(self, number, arrays, order, name, results):
+        if number > 0:
+            self._bulletin.finish(number, results, _together(name, arrays), self.size)
+            return results
+        return written(self._background.finished(-number) if number < 0 else self.means(arrays, order, name), results)
 
     def sum(self, x, order, name):
-        x = self._met(f'{name} of {_described(x)}{"" if order == "ranks" else ", summed by MPI"}', x)
+        text = f'{name} of {_described(x)}{"" if order == "ranks" else ", summed by MPI"}'
+        if order == "ranks" and (found := self._shared_sums([x], text)):
+            return found[0]
+        x = self._met(text, x)
         if order == "any" and (kind := self._mpi_type(x.dtype)) is not None:
             found = np.empty_like(x)
             self._wait(self._comm.Iallreduce([x, kind], [found, kind]), name)
             return found
         if x.nbytes <= WHOLE:
             return in_order(self._all(x, name))
-        if self._shared.grow(x.nbytes):
-            self._share([x])
-            self._wait(self._comm.Ibarrier(), name)
-            return self._sum_shared(x.size, x.dtype, 1, name).reshape(x.shape)
         return self._sum_by_parts(x.reshape(-1), name).reshape(x.shape)
 
     def means(self, arrays, order, name):
-        total, dtype = sum([x.size for x in arrays]), np.dtype(arrays[0].dtype)
+        found = self._shared_sums(arrays, _together(name, arrays), self.size) if order == "ranks" else None
+        return super().means(arrays, order, name) if found is None else found
+
+    def _shared_sums(self, arrays, text, divisor=1):
+        """Sums, divided, through shared memory; None where there is none."""
         self._background.settle()
-        nbytes = total * dtype.itemsize
-        if order != "ranks" or nbytes <= WHOLE or not self._shared.has(nbytes):
-            return super().means(arrays, order, name)
-        # Written before the others are waited for: all have read what was there, or they would not have come out of the last sum.
-        self._share(arrays)
-        self.meet(f"{name} of {dtype}[{total}]")
-        delayed()
-        return parts_of(self._sum_shared(total, dtype, self.size, name), arrays)
-
-    def _share(self, arrays):
-        """Write arrays, one after the other, where the other processes read them."""
-        row, place = self._shared.operand(self.rank, sum([x.size for x in arrays]), arrays[0].dtype), 0
-        for x in arrays:
-            row[place : place + x.size].reshape(x.shape)[...] = x
-            place += x.size
-
-    def _sum_shared(self, count, dtype, divisor, name):
-        """The sum, divided, of what all have shared: each process adds up one part, and all read these."""
-        ends = [i * count // self.size for i in range(self.size + 1)]
-        operands = [self._shared.operand(r, count, dtype) for r in range(self.size)]
-        results = [self._shared.result(r, b - a, dtype) for r, (a, b) in enumerate(pairwise(ends))]
-        mine, own = slice(ends[self.rank], ends[self.rank + 1]), results[self.rank]
-        if (found := in_order([x[mine] for x in operands], own)) is not own:
-            own[...] = found
-        if divisor != 1:
-            own /= divisor
-        self._wait(self._comm.Ibarrier(), name)
-        return np.concatenate(results)
+        if self._bulletin is None or not (number := self._bulletin.begin(arrays, text)):
+            return None
+        found = [np.empty(x.shape, x.dtype) for x in arrays]
+        self._bulletin.finish(number, found, text, divisor)
+        return found
 
     def _sum_by_parts(self, x, name):
         """The sum of long vectors: each process adds up one part, which then goes to all."""
@@ -215,7 +220,7 @@ class Processes(Alone):
         return np.ascontiguousarray(x).reshape(x.shape)
 
     def shares_memory(self):
-        return self._shared.has(1)
+        return self._bulletin is not None
 
     def circulate(self, sent, received, name):
         """Send arrays of bytes to the next process at the same time, while as many come from the one before; for measurements."""
@@ -230,26 +235,11 @@ class Processes(Alone):
     def _wait_until(self, is_over, name):
         # All are here, so that nobody is waited for who does something else: what takes long is the work itself.
         if not waited(is_over, seconds_of_patience(), sleeps=False):
-            raise reported(DistributedError(f"{name} has begun on all processes, and is not over after {seconds_of_patience():g} s:"
-                                            " one of them hangs, or the network does"), self.rank == 0)
+            raise unfinished(name, self.rank == 0)
 
     def _mpi_type(self, dtype):
         """MPI's type of numbers, None where it has none."""
         return None if dtype.char in "egG" or dtype.kind not in "iufc" else self._mpi._typedict.get(dtype.char)  # noqa: SLF001
-
-
-def in_order(parts, out=None):
-    """The sum of arrays, one after the other, in `out` if that is given; numbers of two bytes in single precision, rounded once."""
-    dtype = parts[0].dtype
-    if dtype.itemsize == 2 and dtype.kind not in "iu":
-        total = parts[0].astype(np.float32)
-    elif out is not None and len(parts) > 1:
-        total, parts = np.add(parts[0], parts[1], out=out), parts[1:]
-    else:
-        total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total.astype(dtype, copy=False)
 
 
 def _bytes(x):
@@ -258,3 +248,8 @@ def _bytes(x):
 
 def _described(x):
     return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+
+
+def _together(name, arrays):
+    """What is said of arrays that are sent together."""
+    return f"{name} of {arrays[0].dtype}[{sum([x.size for x in arrays])}]"

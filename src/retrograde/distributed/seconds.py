@@ -1,11 +1,19 @@
 """A number of seconds that a block of code says, or the environment of the process."""
 
 import os
+import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import nan
 
 from ..errors import ArgumentError
+
+_watching: weakref.WeakSet = weakref.WeakSet()
+
+
+def watch(who):
+    """Let `who.timed()` be called whenever a block of code changes some number of seconds, while `who` lives."""
+    _watching.add(who)
 
 
 class Seconds:
@@ -24,9 +32,11 @@ class Seconds:
         """Within it, it is `seconds`."""
         token = self._said.set(self._checked(seconds))
         try:
+            _tell()
             yield
         finally:
             self._said.reset(token)
+            _tell()
 
     def here(self):
         """How many it is here."""
@@ -41,3 +51,8 @@ class Seconds:
         if not self._is_right(found):
             raise ArgumentError(f"{self._name} must be a number of seconds {self._told}, got {seconds!r}")
         return found
+
+
+def _tell():
+    for who in list(_watching):
+        who.timed()

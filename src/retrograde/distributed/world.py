@@ -49,6 +49,7 @@ def world():
     tell_failures(group, mpi.COMM_WORLD.Abort)
     atexit.register(_end, group, mpi.COMM_WORLD.Abort)
     group.meet(f"the start of {_program()}")
+    group.share_memory()
     _share_cores(mpi)
     return group
 

@@ -9,9 +9,10 @@ class Alone:
     """A group of one process. Groups of several have the same methods, which all of their processes must call in the same order.
 
     rank, size  which process this is, and how many there are; `ranks` are their numbers among all processes
+    shared      what compiled code adds up by, without Python; None where it cannot. Then `text_of_means` is what it says of means
     """
 
-    rank, size, ranks = 0, 1, (0,)
+    rank, size, ranks, shared = 0, 1, (0,), None
 
     def __repr__(self):
         return "the only process"
@@ -42,9 +43,9 @@ class Alone:
         """
         return 0
 
-    def finish_means(self, number, arrays, order, name):
-        """What was begun as `number`, with the same arguments."""
-        return self.means(arrays, order, name)
+    def finish_means(self, number, arrays, order, name, results):
+        """`results`, contiguous arrays, once they have what was begun as `number`, with the same arguments."""
+        return written(self.means(arrays, order, name), results)
 
     def stack(self, x, name):
         """The arrays `x` of all processes along a new first axis."""
@@ -87,7 +88,7 @@ class Alone:
         """Wait until all processes are here."""
 
     def shares_memory(self):
-        """Whether large sums go through memory that all processes see; known once there was one."""
+        """Whether sums go through memory that all processes see."""
         return False
 
     def contents(self, content, name):
@@ -100,6 +101,13 @@ class Alone:
 
 #: The group of a process that is not one of several.
 ALONE = Alone()
+
+
+def written(found, results):
+    """`results` once they have the values of the arrays `found`."""
+    for result, x in zip(results, found, strict=True):
+        result[...] = x
+    return results
 
 
 def parts_of(flat, arrays):

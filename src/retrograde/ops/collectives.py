@@ -173,13 +173,20 @@ def begin_means(xs, /, group, order="ranks", name="all_reduce"):
     return np.array(group.begin_means(arrays, order, name), np.int64)
 
 
-@collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs[1:]],
-            result_dtype=lambda xs, *_: _dtype_of_all(xs[1:]), samples=(call([(), (2, 3), (3,)], ALONE), call([(), ()], ALONE)))
-def finish_means(xs, /, group, order="ranks", name="all_reduce"):
-    """The means that were begun: `xs` are the number that `begin_means` gave, and its arrays, which thus are kept until then."""
+def _finish_into(places, xs, group, order="ranks", name="all_reduce"):
+    """As `finish_means`, with results in the arrays of `places`, by their numbers, where it has them."""
     number, *arrays = [np.asarray(x) for x in xs]
     _dtype_of_all(arrays)
-    return tuple(group.finish_means(int(number) if number.dtype.kind == "i" else 0, arrays, order, name))
+    results = [places[i] if i in places else np.empty(x.shape, x.dtype) for i, x in enumerate(arrays)]
+    return group.finish_means(int(number) if number.dtype.kind == "i" else 0, arrays, order, name, results)
+
+
+@collective(is_variadic=True, is_multiple=True, is_differentiable=False, into=_finish_into,
+            result_shape=lambda xs, *_: [shape_of(x) for x in xs[1:]], result_dtype=lambda xs, *_: _dtype_of_all(xs[1:]),
+            samples=(call([(), (2, 3), (3,)], ALONE), call([(), ()], ALONE)))
+def finish_means(xs, /, group, order="ranks", name="all_reduce"):
+    """The means that were begun: `xs` are the number that `begin_means` gave, and its arrays, which thus are kept until then."""
+    return tuple(_finish_into({}, xs, group, order, name))
 
 
 @collective(is_variadic=True, is_multiple=True, is_differentiable=False, result_shape=lambda xs, *_: [shape_of(x) for x in xs],

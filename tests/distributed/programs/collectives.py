@@ -124,7 +124,7 @@ def means_in_shared_memory():
     for count in (50_000, 7_000, 90_000, 5_001, 12, 64_000) * 3:
         rows = [[rng.normal(size=shape).astype(np.float32) for shape in ((count,), (), (3, 17))] for _ in range(SIZE)]
         number = group.begin_means(rows[RANK], "ranks", "begun")
-        found = group.means(rows[RANK], "ranks", "means"), group.finish_means(number, rows[RANK], "ranks", "begun")
+        found = group.means(rows[RANK], "ranks", "means"), group.finish_means(number, rows[RANK], "ranks", "begun", [np.empty_like(x) for x in rows[RANK]])
         for means in found:
             for mean, *parts in zip(means, *rows, strict=True):
                 total = parts[0].copy()

@@ -38,6 +38,15 @@ class Effectful:
             raise explained(self.op, error, args) from None
         return *(found if self.op.is_multiple else (found,)), token
 
+    def into(self, places, token, *args):
+        """Write the results of an op that can do so, and the token, into arrays by their numbers."""
+        if LAST in places:
+            places[LAST][...] = token
+        try:
+            self.op.into(places, *args)
+        except Exception as error:  # noqa: BLE001 - as above
+            raise explained(self.op, error, args) from None
+
 
 class World:
     """What stands for the world outside in a trace: a `value` that holds the token of the latest effect, once there is one."""

@@ -27,10 +27,10 @@ class Fourier(Kernel):
         node = step.roots[0]
         found = _transform_of(node)
         if has_many_lines(found):
-            code = assembler.code("fourier_lanes")
+            code = assembler.code("fourier.lanes")
             plan, write = code.plan_transform(found, assembler.target), code.write_transform
         else:
-            code = assembler.code("fourier_lines")
+            code = assembler.code("fourier.lines")
             plan, write = code.plan_lines(found, assembler.target), code.write_lines
         scratch = Scratch(2 * plan.buffer_bytes * plan.chunks)
         buffers = assembler.layout(step, node.args[0])[0], assembler.storage(node), plan.table, scratch

@@ -25,6 +25,7 @@ class Kernel(Kind):
     fuses            whether results of several nodes are computed together, and operands on the way
     may_wait         whether an operand that is read long after it was made may be computed again (see `passes.rematerialise`)
     fewest_rows      how many rows a pass of a nest computes at least
+    is_alone         whether its code is of use without other processes
     may_interchange  whether rows of it can go through all iterations of a loop, each chunk on a thread of its own
     """
 
@@ -32,7 +33,7 @@ class Kernel(Kind):
     is_apart = True
     fuses = may_interchange = False
     fewest_rows = 1
-    may_wait = True
+    may_wait = is_alone = True
 
     @property
     def kernel(self):

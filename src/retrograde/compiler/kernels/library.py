@@ -1,7 +1,8 @@
 """Library calls: ops without a kernel here, which run their own in Python, and loops, whose body is planned for itself."""
 
+from ..graph.effects import has_effect
 from ..graph.loop_op import Loop
-from ..run.library_call import LibraryCall
+from ..run.library_call import InPlaceCall, LibraryCall
 from ..run.loop_call import LoopCall
 from .kernel import Kernel, source
 
@@ -22,6 +23,21 @@ class Library(Kernel):
 
     def called(self, step, program):
         return LibraryCall(step.roots[0])
+
+
+class InPlace(Library):
+    """A call of an op with several results that can write them where they belong, with these results."""
+
+    name = "in place"
+
+    def matches(self, node, facts):
+        return has_effect(node) and node.op.op.into is not None
+
+    def maker(self, node):
+        return source(node)
+
+    def called(self, step, program):
+        return InPlaceCall(step)
 
 
 class Repeated(Library):

@@ -7,7 +7,7 @@ from ...errors import CompilerError, LinAlgError, OutOfRangeError
 #: The place in a program's table of pointers of an int64 that a kernel sets to one of these where a check fails.
 FLAG = "flag"
 #: What kernels leave; odd numbers, since the lowest bit stops what lasts.
-OUT_OF_RANGE, NOT_DEFINITE, SINGULAR = 1, 3, 5
+OUT_OF_RANGE, NOT_DEFINITE, SINGULAR, EXCHANGE = 1, 3, 5, 7
 _NO_ANSWER = "there is no answer: {}; look for rows that depend on each other"
 _ERRORS = {
     OUT_OF_RANGE: (OutOfRangeError, "an index was negative or too great; nothing was written. Call the function without jit to see "
@@ -15,10 +15,14 @@ _ERRORS = {
     NOT_DEFINITE: (LinAlgError, "cholesky: " + _NO_ANSWER.format("matrix is not positive definite")),
     SINGULAR: (LinAlgError, "solve, inv or solve_triangular: " + _NO_ANSWER.format("singular matrix")),
 }
+#: What makes the error, by number, where more is known than that: of processes, which did not come.
+EXPLAINED: dict = {}
 
 
 def failure(number):
     """The error for what a kernel left. Several may have left something; then it is the last one's."""
+    if number in EXPLAINED:
+        return EXPLAINED[number]()
     kind, text = _ERRORS[number]
     return kind(text)
 

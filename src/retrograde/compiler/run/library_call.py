@@ -32,6 +32,20 @@ class LibraryCall:
             np.copyto(arrays[node], result, casting="unsafe")
 
 
+class InPlaceCall(LibraryCall):
+    """A step that runs the kernel of an op with several results, which writes those that are wanted into their places."""
+
+    def __init__(self, step):
+        super().__init__(step.roots[0])
+        self._wanted = step.roots[1:]
+
+    def run(self, arrays):
+        """Compute the wanted results into their places in `arrays`."""
+        node = self.node
+        places = {pick.args[1]: arrays[pick] for pick in self._wanted}
+        node.op.into(places, *replaced(node.args, lambda a: array_of(a, arrays)))
+
+
 def array_of(node, arrays):
     """The array of a node: in memory, or a view of what is."""
     return arrays[node] if node in arrays else node.op.kernel(array_of(node.args[0], arrays), *node.args[1:])

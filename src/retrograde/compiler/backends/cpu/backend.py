@@ -13,7 +13,7 @@ from .units import library
 
 #: What eager ops call for large arrays, by the modules that have it.
 _EAGER = {"fill": "drawing", "function": "functions", "fast_function": "functions", "product": "direct", "multiplier": "direct",
-          "planned_rows": "rows", "small": "small"}
+          "planned_rows": "rows", "small": "small", "exchange": "exchange"}
 
 
 class Backend(interface.Backend):

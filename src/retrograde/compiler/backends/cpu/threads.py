@@ -16,10 +16,10 @@ from .host import target
 from .machine import available_cores
 from .units import TextUnit, library
 
-_PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}
+PAUSES = {"x86_64": ("llvm.x86.sse2.pause", ""), "aarch64": ("llvm.aarch64.hint", "i32 1")}
 #: The numbers of the system calls futex and sched_yield.
 _CALLS = {"x86_64": (202, 24), "aarch64": (98, 124)}
-_MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+MACHINE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
 
 
 class Pool:
@@ -68,7 +68,7 @@ _state = {"pool": None, "threads": None, "functions": None, "runner": None, "alo
 @cache
 def unit():
     """The code that runs steps, on one thread or several. Every program needs it, so it is best loaded with a program's own."""
-    text = parallel.pool_text(*_CALLS[_MACHINE], *_PAUSES[_MACHINE]) if _can_share() else parallel.SERIAL
+    text = parallel.pool_text(*_CALLS[MACHINE], *PAUSES[MACHINE]) if _can_share() else parallel.SERIAL
     return TextUnit(parallel.RUNNER + parallel.NEST + INTERCHANGED + text, target())
 
 
@@ -107,7 +107,7 @@ def run_shared(pointers, *call):
 
 
 def _can_share():
-    return sys.platform == "linux" and _MACHINE in _CALLS
+    return sys.platform == "linux" and MACHINE in _CALLS
 
 
 @once

@@ -9,6 +9,7 @@ from ....pipeline import planned
 from ....run.failures import FLAG as FLAG_BUFFER
 from ..assemble import assemble
 from ..build import NATIVE, code_of
+from ..launches import Launch
 from ..table import POOL as POOL_BUFFER
 
 
@@ -89,8 +90,15 @@ class Function:
         return TENSOR, *self._tensors.constant(array)
 
 
+def _launches(part):
+    """A launch, or those of the body of a loop."""
+    return [part] if isinstance(part, Launch) else [launch for each in part.launches for launch in _launches(each)]
+
+
 def _check_native(name, parts):
     """Raise a ProgramError that names the ops for which a function needs Python."""
+    if not all([launch.step.kernel.is_alone for part in parts if isinstance(part, NATIVE) for launch in _launches(part)]):
+        raise ProgramError(f"{name} cannot be exported, since it adds up over processes; leave that out of the function")
     ops = dict.fromkeys([op for part in parts if not isinstance(part, NATIVE) for op in part.ops])
     if ops:
         raise ProgramError(f"{name} cannot be exported, since there is no machine code here for {', '.join(ops)}, only calls of "

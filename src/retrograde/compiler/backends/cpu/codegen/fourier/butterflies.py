@@ -2,8 +2,8 @@
 
 from math import cos, pi, sin
 
-from . import emit
-from .vecmath.elements import constant
+from .. import emit
+from ..vecmath.elements import constant
 
 
 class Butterflies:

@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .... import cost
-from ....index.fourier import Transform, factors_of
-from ....target import ITEM_BYTES
-from . import emit, ir
+from ..... import cost
+from .....index.fourier import Transform, factors_of
+from .....target import ITEM_BYTES
+from .. import emit, ir
+from ..emit import I64
+from ..entry import Entry
+from ..vecmath.elements import constant
+from ..vectors import InVectors
 from .butterflies import Butterflies
-from .emit import I64
-from .entry import Entry
-from .vecmath.elements import constant
-from .vectors import InVectors
 
 
 class _Plan(NamedTuple):

@@ -1,0 +1,114 @@
+"""Sums over processes as steps of a program: one that begins a sum, and one that finishes it; see `protocol`."""
+
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from .....run.failures import EXCHANGE
+from .. import emit, ir
+from ..emit import BYTE, I64, POINTER
+from ..entry import Entry
+from .protocol import place
+
+#: Slots of both kinds of steps: the record, the text, the number of the call, the flag, the token, then the arrays and the words.
+_FIRST = 5
+#: Of what begins, and what finishes.
+_BEGINS = ir.FunctionType(I64, [POINTER, POINTER, I64, POINTER, POINTER, I64])
+_FINISHES = ir.FunctionType(I64, [POINTER, I64, POINTER, I64, POINTER, POINTER, I64])
+
+
+class BeginPlan(NamedTuple):
+    """The beginning of a sum of arrays of so many bytes each; `has_token` says that whoever comes after reads a token."""
+
+    sizes: tuple
+    has_token: bool
+    chunks: int = 1
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "begin a sum", len(self.sizes), self.has_token
+
+    @property
+    def words(self):
+        """The numbers that the code is handed: all bytes, then those of each array."""
+        return sum(self.sizes), *self.sizes
+
+
+class FinishPlan(NamedTuple):
+    """The end of a sum, divided, of arrays of so many numbers each."""
+
+    sizes: tuple
+    has_token: bool
+    divisor: int
+    is_double: bool
+    chunks: int = 1
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "finish a sum", len(self.sizes), self.has_token, self.is_double
+
+    @property
+    def words(self):
+        """The numbers that the code is handed: what is divided by, then the numbers of each array."""
+        return self.divisor, *self.sizes
+
+
+def write_begin(module, name, plan):
+    """Add the function of a plan, which begins a sum, to `module`."""
+    entry = Entry(module, name)
+    b, count = entry.builder, len(plan.sizes)
+    with _unless_failed(entry) as (record, text, number, flag):
+        arrays, sizes = _arrays(entry, count)
+        begin = _function(b, record, "BEGIN")
+        found = b.call(begin, [record, text, I64(count), arrays, sizes, entry.word(_FIRST + count)], kind=_BEGINS)
+        b.store(found, number)
+        with b.if_then(b.icmp_signed("==", found, I64(0)), likely=False):
+            b.store(I64(EXCHANGE), flag)
+        _token(entry, plan)
+    b.ret_void()
+
+
+def write_finish(module, name, plan):
+    """Add the function of a plan, which finishes a sum, to `module`."""
+    entry = Entry(module, name)
+    b, count = entry.builder, len(plan.sizes)
+    with _unless_failed(entry) as (record, text, number, flag):
+        arrays, sizes = _arrays(entry, count)
+        finish = _function(b, record, "FINISH_DOUBLE" if plan.is_double else "FINISH_FLOAT")
+        status = b.call(finish, [record, b.load(number, typ=I64), text, I64(count), arrays, sizes, entry.word(_FIRST + count)],
+                        kind=_FINISHES)
+        with b.if_then(b.icmp_signed("!=", status, I64(0)), likely=False):
+            b.store(I64(EXCHANGE), flag)
+        _token(entry, plan)
+    b.ret_void()
+
+
+@contextmanager
+def _unless_failed(entry):
+    """(record, text, place of the number, flag): what is written within it runs unless an exchange has failed already in this call
+    of the program, where all that follows would wait in vain too.
+    """
+    b = entry.builder
+    record, text, number, flag = (entry.pointer(i) for i in range(4))
+    with b.if_then(b.icmp_signed("!=", b.load(flag, typ=I64), I64(EXCHANGE))):
+        yield record, text, number, flag
+
+
+def _arrays(entry, count):
+    """Where the addresses of the arrays stand, and where their sizes do."""
+    b = entry.builder
+    arrays = emit.scratch(b, ir.ArrayType(I64, count))
+    for i in range(count):
+        b.store(entry.pointer(_FIRST + i), emit.address(b, arrays, i, POINTER))
+    return arrays, entry.at(_FIRST + count + 1)
+
+
+def _function(b, record, name):
+    """A function whose address is in the record."""
+    return b.load(emit.address(b, record, place(name), I64), typ=POINTER)
+
+
+def _token(entry, plan):
+    if plan.has_token:
+        entry.builder.store(BYTE(0), entry.pointer(4))
