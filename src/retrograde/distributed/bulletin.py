@@ -64,7 +64,8 @@ class Bulletin(Meeting):
             if not self.exchange.adds(dtype):
                 write_sums(self.exchange.operands(number, sum([x.size for x in results]), dtype), results, divisor)
             elif self.exchange.finish(number, results, said, divisor):
-                raise self.error(*self.exchange.failure(), text)
+                status, failed = self.exchange.failure()
+                raise self.error(status, failed, text)
         finally:
             self.exchange.close(number)
 

@@ -58,7 +58,7 @@ class Processes(Alone):
 
     def text_of_means(self, arrays, name):
         """What is said of the means of arrays, as compiled code says it."""
-        return self.shared.text(_together(name, arrays))
+        return self._bulletin.exchange.text(_together(name, arrays))
 
     def divided(self, color):
         mine = color(self.rank)
