@@ -12,8 +12,8 @@ from tests.distributed.kills import round_of
 
 
 @needs_mpi
-def test_a_run_of_two_processes_goes_on_with_three_and_has_the_weights_of_one(tmp_path):
-    assert passed(2, "trainer.py", tmp_path / "run", 2).count("is done after step 8") == 2
+def test_a_run_of_two_processes_goes_on_within_an_epoch_with_three_and_has_the_logs_and_weights_of_one(tmp_path):
+    assert passed(2, "trainer.py", tmp_path / "run", 4, 6).count("is done after step 6") == 2
     assert passed(3, "trainer.py", tmp_path / "run", 4).count("is done after step 16") == 3
 
 

@@ -73,6 +73,11 @@ class Together:
             found.merge(pickle.loads(content))  # noqa: S301 - of our own processes
         return found
 
+    @property
+    def is_first(self):
+        """Whether this is the process that goes on with the totals of all, where a run goes on within an epoch."""
+        return self._is_one or self._group.rank == 0
+
     def alone(self, saver: Any, goes_on):
         """What gives a context manager, within which nobody else trains into a folder."""
         if saver is None or not self._is_one and processes.rank() != 0:

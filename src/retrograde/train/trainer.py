@@ -251,7 +251,12 @@ class Trainer:
             if self._finite is not None:
                 self._finite.check_weights(self)
             self._saved = self.step, self.epoch
-            self._together.save(partial(self._saver.save, step=self.step, metric=metric), self._parts(data, validation))
+            # Those of all processes, since more or fewer may go on. All give theirs here, and one alone is asked for its state.
+            mine, self._totals = self._totals, self._together.totals(self._totals, self.metrics)
+            try:
+                self._together.save(partial(self._saver.save, step=self.step, metric=metric), self._parts(data, validation))
+            finally:
+                self._totals = mine
 
     def state_dict(self):
         """How far training has come."""
@@ -266,6 +271,8 @@ class Trainer:
         # Runs of before did not say.
         if self.schedule is not None and (each := state.get("schedule_each", self.schedule_each)) != self.schedule_each:
             raise ArgumentError(f"the run was trained with schedule_each={each!r}, this trainer has {self.schedule_each!r}")
-        self._totals.load_state_dict(state["totals"])
+        self._totals = Totals(self.metrics)
+        if self._together.is_first:
+            self._totals.load_state_dict(state["totals"])
         self.step, self.epoch, self.stopped, self._seconds = (state[name] for name in ("step", "epoch", "stopped", "seconds"))
         self.history = [dict(logs) for logs in state["history"]]

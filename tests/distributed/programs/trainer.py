@@ -36,7 +36,7 @@ def compared(found, wanted):
             np.testing.assert_allclose(mine[name], one[name], rtol=1e-8, err_msg=name)
 
 
-def main(folder, epochs):
+def main(folder, epochs, steps=None):
     if folder == "-":
         for options in ({}, {"accumulate": 2}, {"compiled": False}):
             found, wanted = made(True, shard="none" if options else "optimizer", **options), made(False, **options)
@@ -49,8 +49,8 @@ def main(folder, epochs):
                 time.sleep(0.05)  # so that there are many moments to be killed in
 
         found = made(True, folder, save_every=3, callbacks=[Slow()])
-        found.fit(data(), epochs=epochs)
-        if epochs == 4:
+        found.fit(data(), epochs=epochs if steps is None else None, steps=steps)
+        if epochs == 4 and steps is None:
             wanted = made(False)
             wanted.fit(data(), epochs=4)
             compared(found, wanted)
@@ -58,4 +58,4 @@ def main(folder, epochs):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))
