@@ -122,6 +122,13 @@ def test_a_process_can_be_so_many_calls_ahead_and_no_more():
     assert one.finish(1, [np.empty(1, np.float32)], TEXT, 1) == Status.OVER
 
 
+def test_whose_part_is_not_added_up_is_told_by_the_others():
+    of_all = group(size=4, patience=0.1)
+    numbers = [each.begin([np.ones(100, np.float32)], TEXT) for each in of_all]
+    assert of_all[0].finish(numbers[0], [np.empty(100, np.float32)], TEXT, 1) == Status.SLOW
+    assert of_all[0].failure() == (Status.SLOW, numbers[0])
+
+
 def test_what_has_no_room_is_refused():
     one, _ = group(nbytes=2**22)
     assert one.begin([np.zeros(2**20, np.float32)], TEXT) == 0 and one.failure()[0] == Status.FULL

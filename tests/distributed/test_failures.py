@@ -6,7 +6,7 @@ import time
 import pytest
 
 from launching import needs_mpi, started
-from retrograde.distributed.running import meaning_of
+from retrograde.distributed.running import handed_on, meaning_of
 
 WAYS = {
     "kill": r"retrograde: process 1 of 3, on \S+, was ended by SIGKILL; the system does that to what takes too much memory",
@@ -54,3 +54,12 @@ def test_what_the_launcher_says_is_one_line():
     assert meaning_of(KILLED.replace("signal 9", "signal 11"), 4) == "process 1 of 4, on vm, was ended by SIGSEGV; all others are ended"
     assert meaning_of(ABORTED, 4) == ""
     assert meaning_of("There are not enough slots available in the system", 4) is None
+
+
+def test_a_remark_of_the_launcher_that_is_unknown_does_not_hide_the_reason(capsys):
+    rule = "-" * 74 + "\n"
+    remark = "A system call failed during shared memory initialization that should\nnot have.\n"
+    assert handed_on([rule, *remark.splitlines(True), rule, rule, *KILLED.splitlines(True), rule], 4)
+    said = capsys.readouterr().err
+    assert remark in said and "retrograde: process 1 of 4, on vm, was ended by SIGKILL" in said
+    assert not handed_on([rule, *remark.splitlines(True), rule], 4)

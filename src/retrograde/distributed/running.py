@@ -22,7 +22,7 @@ def run(count, words):
     process = subprocess.Popen(command(count, words), stderr=subprocess.PIPE, text=True, errors="backslashreplace")  # noqa: S603
     before = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
     try:
-        said = _handed_on(process.stderr, count)
+        said = handed_on(process.stderr, count)
         code = process.wait()
     except KeyboardInterrupt:
         process.wait()  # the launcher was interrupted too, and ends them
@@ -34,7 +34,7 @@ def run(count, words):
     return code if 0 <= code < 256 else 1
 
 
-def _handed_on(lines, count):
+def handed_on(lines, count):
     """Print the lines of the processes; of the launcher's, what they mean. Whether the reason of a failure was told."""
     is_told, block = False, None
     for line in lines:
@@ -57,7 +57,8 @@ def _told(block, count, is_told):
         print(block.rstrip(), file=sys.stderr)
     elif meaning and not is_told:
         print(f"retrograde: {meaning}", file=sys.stderr)
-    return is_told or meaning != ""
+    # What is unknown may be a remark, as of files that a killed process has left, and the reason come after it.
+    return is_told or bool(meaning) or _ENDED in block
 
 
 def meaning_of(block, count):
