@@ -6,6 +6,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn
 from retrograde.errors import ArgumentError
+from retrograde.nn import functional_call
 
 RNG = np.random.default_rng(0)
 
@@ -82,3 +83,40 @@ def test_names_must_be_those_of_the_module():
         nn.functional_call(model, {"0.weight": rg.ones(4, 3)}, X, strict=True)
     with pytest.raises(ArgumentError, match=r"0\.weight more than once"):
         nn.functional_call(model, ({"0.weight": rg.ones(4, 3)},) * 2, X)
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return rg.checkpoint(lambda x: rg.checkpoint(self.inner, x).tanh(), x)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, rg.jit])
+def test_gradients_of_what_is_computed_again_are_those_of_the_tensors_that_were_given(wrap):
+    model, x = Checkpointed(), rg.tensor(np.random.default_rng(0).normal(size=(4, 3)))
+    weights = {name: value.detach().astype("float64") * 2 for name, value in model.named_parameters()}
+    found = wrap(rg.grad(lambda w: (functional_call(model, w, x) ** 2).sum()))(weights)
+    wanted = rg.grad(lambda w: ((x @ w["inner.weight"].T + w["inner.bias"]).tanh() ** 2).sum())(weights)
+    for name in weights:
+        assert np.any(wanted[name].numpy())
+        np.testing.assert_allclose(found[name].numpy(), wanted[name].numpy(), rtol=1e-12)
+
+
+def test_lists_and_dictionaries_of_parameters_have_the_tensors_that_were_given():
+    class Listed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.some = nn.ParameterList([rg.ones(3), rg.ones(3)])
+            self.named = nn.ParameterDict({"a": rg.ones(3)})
+
+        def forward(self, x):
+            return sum([(p * x).sum() for p in self.some]) + (self.named["a"] * x).sum() * len(self.some) * len(self.named)
+
+    model, x = Listed(), rg.tensor([1.0, 2.0, 3.0])
+    weights = {name: rg.tensor(np.full(3, i + 2.0, np.float32)) for i, name in enumerate(model.state_dict())}
+    assert functional_call(model, weights, x).item() == (2 + 3 + 2 * 4) * 6
+    found = rg.grad(lambda w: functional_call(model, w, x))(weights)
+    assert [value.tolist() for value in found.values()] == [[1, 2, 3], [1, 2, 3], [2, 4, 6]]

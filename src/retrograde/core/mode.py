@@ -24,6 +24,9 @@ class Mode(NamedTuple):
     repeats: Any = None
     #: Whether jitted functions run what is compiled for them, and not as they are.
     runs_compiled: bool = True
+    #: What gives the context managers, the outermost first, within which a function must run again for the sake of its derivative:
+    #: a module whose parameters are others for the time of a call.
+    within: Any = ()
     #: What changes the operands of an op before it runs, called with the op and its arguments: to another dtype, under autocast.
     #: Its `whole` does so for functions that are made of ops; see there.
     settles: Any = None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.run.failures import EXCHANGE, EXPLAINED
+from ..compiler.run.failures import ABANDONED, EXCHANGE, EXPLAINED
 from ..errors import DistributedError
 from ..ops._native import native
 from .links import seconds_of_delay
@@ -38,6 +38,8 @@ class Bulletin(Meeting):
         watch(self)
         _bulletins.add(self)
         EXPLAINED[EXCHANGE] = _of_compiled_code
+        if _abandoned not in ABANDONED:
+            ABANDONED.append(_abandoned)
 
     def timed(self):
         """Wait as long as is said now, in compiled code too."""
@@ -59,6 +61,8 @@ class Bulletin(Meeting):
     def finish(self, number, results, text, divisor=1):
         """Write the sum over all processes of what was begun, divided, into contiguous arrays of the shapes of the operands."""
         said, dtype = self.exchange.text(text), np.dtype(results[0].dtype)
+        if not self.exchange.is_open(number):
+            raise self.error(self._status.OVER, number, text)
         try:
             self._patiently(lambda: not self.exchange.hear(number, said), text)
             if not self.exchange.adds(dtype):
@@ -88,17 +92,30 @@ class Bulletin(Meeting):
             self.timed()
 
     def error(self, status, number, text=None):
-        """The error for what came of a call, of which `text` is what this process said."""
+        """The error for what came of a call, of which `text` is what this process said; where the others may go on without it, it
+        leaves the group with that.
+        """
         exchange, kinds = self.exchange, self._status
         text = exchange.said(self.rank, number) if text is None else text
+        found = self._error(status, number, text)
+        if status in (kinds.LATE, kinds.DEAF, kinds.SLOW) or status == kinds.DIFFERENT and exchange.count > number:
+            exchange.leave(number if status != kinds.DEAF else exchange.count + 1)
+        return found
+
+    def _error(self, status, number, text):
+        exchange, kinds = self.exchange, self._status
         if status in (kinds.LATE, kinds.DEAF):
             which = 0 if status == kinds.LATE else 1
             late = [r for r in self.others if exchange.counts(r)[which] < number] or self.others
-            return self.missing(late, text, exchange.said(late[0]))
+            return self.missing(late, text if status == kinds.LATE else f"the end of call {number}", exchange.said(late[0]))
         if status == kinds.DIFFERENT:
             return self.differing([f"{number}: {exchange.said(r, number)}" for r in range(len(self.ranks))])
         if status == kinds.SLOW:
             return unfinished(text, self.rank == 0)
+        if status == kinds.GONE:
+            return reported(DistributedError(
+                f"this process cannot come to {text}: it has given up an earlier call of its group, and the others may not have; "
+                "end all processes, and go on from what was saved"), True)
         what = ("there is no room for its operands in shared memory; send gradients in smaller buckets" if status == kinds.FULL
                 else "it was begun so many calls ago that it was given up; ask for what was begun before more begins")
         return reported(DistributedError(f"{text}: {what}"), True)
@@ -110,6 +127,13 @@ def _of_compiled_code():
         status, number = bulletin.exchange.failure()
         if status:
             error = bulletin.error(status, number)
-            bulletin.exchange.close_all()
+            _abandoned()
             return error
+    _abandoned()
     return DistributedError("a sum over all processes has failed")
+
+
+def _abandoned():
+    """Nothing that was begun will be asked for."""
+    for bulletin in list(_bulletins):
+        bulletin.exchange.close_all()

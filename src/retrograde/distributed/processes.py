@@ -60,6 +60,10 @@ class Processes(Alone):
         """What is said of the means of arrays, as compiled code says it."""
         return self._bulletin.exchange.text(_together(name, arrays))
 
+    def text_of_failure(self, name):
+        """What is said in the place of a call by a process in which a check of compiled code has failed before."""
+        return self._bulletin.exchange.text(f"an error before {name}, which that process tells")
+
     def divided(self, color):
         mine = color(self.rank)
         members = [r for r in range(self.size) if color(r) == mine]
@@ -83,10 +87,10 @@ class Processes(Alone):
         return written(self._background.finished(-number) if number < 0 else self.means(arrays, order, name), results)
 
     def sum(self, x, order, name):
-        text = f'{name} of {_described(x)}{"" if order == "ranks" else ", summed by MPI"}'
+        text = f"{name} of {_described(x)}"
         if order == "ranks" and (found := self._shared_sums([x], text)):
             return found[0]
-        x = self._met(text, x)
+        x = self._met(f'{text}{", by messages" if order == "ranks" else ", summed by MPI"}', x)
         if order == "any" and (kind := self._mpi_type(x.dtype)) is not None:
             found = np.empty_like(x)
             self._wait(self._comm.Iallreduce([x, kind], [found, kind]), name)
@@ -252,4 +256,5 @@ def _described(x):
 
 def _together(name, arrays):
     """What is said of arrays that are sent together."""
-    return f"{name} of {arrays[0].dtype}[{sum([x.size for x in arrays])}]"
+    shapes = "".join([str([*x.shape]) for x in arrays])
+    return f"{name} of {arrays[0].dtype}[{sum([x.size for x in arrays])}] in {len(arrays)} of {shapes}"

@@ -6,8 +6,10 @@ import numpy as np
 _BLOCK = 2**16
 
 
-def in_order(parts, out=None):
-    """The sum of arrays, one after the other, in `out` if that is given; numbers of two bytes in single precision, rounded once."""
+def in_order(parts, out=None, divisor=1):
+    """The sum of arrays, one after the other, divided, in `out` if that is given; numbers of two bytes in single precision, rounded
+    once.
+    """
     dtype = parts[0].dtype
     if dtype.itemsize == 2 and dtype.kind not in "iu":
         total = parts[0].astype(np.float32)
@@ -17,6 +19,8 @@ def in_order(parts, out=None):
         total = parts[0].copy()
     for part in parts[1:]:
         total += part
+    if divisor != 1:
+        total /= divisor
     return total.astype(dtype, copy=False)
 
 
@@ -27,9 +31,7 @@ def write_sums(parts, results, divisor):
         out = result.reshape(-1)
         for i in range(0, out.size, step):
             block = out[i : i + step]
-            found = in_order([x[at + i : at + i + block.size] for x in parts], block)
-            if divisor != 1:
-                found /= divisor
+            found = in_order([x[at + i : at + i + block.size] for x in parts], block, divisor)
             if found is not block:
                 block[...] = found
         at += out.size

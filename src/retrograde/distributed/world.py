@@ -47,7 +47,7 @@ def world():
         return ALONE
     group = Processes(mpi, mpi.COMM_WORLD.Dup(), range(mpi.COMM_WORLD.size))
     tell_failures(group, mpi.COMM_WORLD.Abort)
-    atexit.register(_end, group, mpi.COMM_WORLD.Abort)
+    atexit.register(_end, group, mpi.COMM_WORLD.Abort, os.getpid())
     group.meet(f"the start of {_program()}")
     group.share_memory()
     _share_cores(mpi)
@@ -86,8 +86,10 @@ def _version():
         return "from its sources"
 
 
-def _end(group, abort):
+def _end(group, abort, process):
     """Leave together. Whoever ends while the others wait for it elsewhere is told to them."""
+    if os.getpid() != process:  # a forked child is none of them
+        return
     try:
         group.meet("the end of the program", float("inf"))
     except DistributedError as error:

@@ -68,13 +68,19 @@ def _filled(sizes, total):
     return found
 
 
+def _members(module):
+    """(name, member) of what a container keeps. Parameters may be other tensors for a while, as in `functional_call`."""
+    # Hooks and flags aside, and buffers, a container of parameters has no other tensors.
+    return [(name, value) for name, value in module.own(module._kind) if name not in module._buffers]  # noqa: SLF001 - of our kind
+
+
 class _Numbered(Module):
     """What is kept in order, of one kind, called "0", "1" and so on."""
 
     _kind: Any = Module
 
     def _listed(self):
-        return [member for _, member in self.own(self._kind)]
+        return [member for _, member in _members(self)]
 
     def _put(self, index, member):
         self.add_module(str(index), member)
@@ -98,7 +104,7 @@ class _Numbered(Module):
     def __delitem__(self, index):
         modules = self._listed()
         del modules[index]
-        for name, _ in self.own(self._kind):
+        for name, _ in _members(self):
             delattr(self, name)
         self.extend(modules)
 
@@ -184,7 +190,7 @@ class ParameterList(_Numbered):
     tensor([1., 1.], requires_grad=True)
     """
 
-    _kind = Parameter
+    _kind = Value
 
     def __init__(self, values=()):
         super().__init__()
@@ -200,7 +206,7 @@ class ParameterList(_Numbered):
         return super().extend(parameters)
 
     def extra_repr(self):
-        return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in self.own(Parameter))
+        return ", ".join(f"({name}): {_facts(parameter)}" for name, parameter in _members(self))
 
 
 def _parameter(value):
@@ -237,7 +243,7 @@ class _Named(Module):
 
     def items(self):
         """(name, entry) pairs."""
-        return self.own(self._kind)
+        return _members(self)
 
     def pop(self, name):
         """Take an entry out and return it."""
@@ -281,7 +287,7 @@ class ParameterDict(_Named):
     ['scale']
     """
 
-    _kind, _noun = Parameter, "parameter"
+    _kind, _noun = Value, "parameter"
 
     def __setitem__(self, name, parameter):
         if name in self:

@@ -1,8 +1,9 @@
 """A module called with other parameters than its own."""
 
 from contextlib import contextmanager
+from functools import partial
 
-from ..core.mode import changed
+from ..core.mode import changed, current
 from ..core.value import Value
 from ..errors import ArgumentError, DTypeError
 from ..tensor.creation import asarray
@@ -31,7 +32,8 @@ def functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, t
     given = _merged(parameters_and_buffers)
     # A named tuple, such as a packed sequence, is one argument.
     args = () if args is None else args if isinstance(args, tuple) and not hasattr(args, "_fields") else (args,)
-    with _replaced(_places(module, given, tie_weights, strict)), changed(runs_compiled=False):
+    replacing, mode = partial(_replaced, _places(module, given, tie_weights, strict)), current()
+    with replacing(), changed(runs_compiled=False, within=(*(mode.within if mode is not None else ()), replacing)):
         return module(*args, **(kwargs or {}))
 
 

@@ -9,7 +9,8 @@ class Alone:
     """A group of one process. Groups of several have the same methods, which all of their processes must call in the same order.
 
     rank, size  which process this is, and how many there are; `ranks` are their numbers among all processes
-    shared      what compiled code adds up by, without Python; None where it cannot. Then `text_of_means` is what it says of means
+    shared      what compiled code adds up by, without Python; None where it cannot. Then `text_of_means` and
+                `text_of_failure` are what it says
     """
 
     rank, size, ranks, shared = 0, 1, (0,), None
@@ -33,9 +34,11 @@ class Alone:
         """The means over all processes of several arrays of one dtype, sent together."""
         if self.size == 1:
             return [np.array(x) for x in arrays]
-        flat = self.sum(np.concatenate([x.reshape(-1) for x in arrays]), order, name)
-        flat /= self.size
-        return parts_of(flat, arrays)
+        flat, dtype = np.concatenate([x.reshape(-1) for x in arrays]), arrays[0].dtype
+        # Of numbers of two bytes the sum may be out of their range where the mean is not.
+        total = self.sum(flat.astype(np.float32) if dtype.itemsize == 2 else flat, order, name)
+        total /= self.size
+        return parts_of(total.astype(dtype, copy=False), arrays)
 
     def begin_means(self, arrays, order, name):
         """Begin to compute what `means` gives, from arrays that stay as they are until it is asked for; a number that stands for

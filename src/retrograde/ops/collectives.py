@@ -4,6 +4,8 @@ derivative the transposed one, which is a collective too: so the gradient is tha
 A group is a parameter, which does the work (`_alone.py`); calls are effects, so that all processes make them in the same order.
 """
 
+from collections import deque
+
 import numpy as np
 
 from ..core.mode import is_recording, is_tracing
@@ -210,17 +212,30 @@ def replicated(xs, /, group, bucket=None, order="ranks"):
 replicated.defvjp_all(lambda g, needs, group, bucket, order: _means_of_gradients(g, group, bucket, order, "the mean of gradients"))
 
 
+#: So many sums, and so many bytes of them, are begun at once at most: there is room for so many.
+_MOST, _MOST_BYTES = 512, 2**30
+
+
 def _means_of_gradients(arrays, group, bucket, order, name):
     """As `means`. In compiled code each bucket is begun as soon as its gradients are there, and all are finished in the end."""
     if not is_tracing() or is_recording():
         return means(arrays, group, bucket, order, name)
-    found, begun = list(arrays), []
-    for numbers, label in _labelled(arrays, bucket, name):
-        parts = [arrays[i] for i in numbers]
-        begun.append((numbers, label, parts, begin_means(parts, group, order, label)))
-    for numbers, label, parts, number in begun:
+    found, begun, held = list(arrays), deque(), 0
+
+    def finish():
+        numbers, label, parts, number = begun.popleft()
         for i, mean in zip(numbers, finish_means([number, *parts], group, order, label), strict=True):
             found[i] = mean
+        return sum([part.nbytes for part in parts])
+
+    for numbers, label in _labelled(arrays, bucket, name):
+        parts = [arrays[i] for i in numbers]
+        held += sum([part.nbytes for part in parts])
+        while begun and (len(begun) >= _MOST or held > _MOST_BYTES):
+            held -= finish()
+        begun.append((numbers, label, parts, begin_means(parts, group, order, label)))
+    while begun:
+        finish()
     return tuple(found)
 
 

@@ -1,11 +1,12 @@
 """Checkpointing: what a part of the forward pass would keep is computed again in the backward pass."""
 
+from contextlib import ExitStack
 from typing import Any
 
 from .. import tree
 from ..core.gradient import gradient
 from ..core.graph import ancestors
-from ..core.mode import changed, current, is_lazy, is_recording, remembered, rewound
+from ..core.mode import ORDINARY, changed, current, is_lazy, is_recording, remembered, rewound
 from ..core.value import Projection, Record, Value, tick
 from ..dtypes import is_float
 from ..ops.elementary.conversions import after
@@ -42,7 +43,7 @@ def _run(function, args, kwargs):
         return build(outputs)
     inputs, build_inputs = tree.flatten((args, kwargs))
     parents = outside([outputs[i].record for i in places], start)
-    call = _Segment(function, inputs, build_inputs, parents, places, draws, past, None if mode is None else mode.settles)
+    call = _Segment(function, inputs, build_inputs, parents, places, draws, past, ORDINARY if mode is None else mode)
     record = Record().filled(call, parents, tuple([x.raw if isinstance(x, Value) else None for x in inputs]))
     for number, i in enumerate(places):
         data, algebra, kind = outputs[i].raw, outputs[i].algebra, outputs[i].kind
@@ -70,9 +71,9 @@ class _Segment:
     # Not an attribute: an object that holds itself is freed by the cycle collector only.
     joint = property(lambda self: self)
 
-    def __init__(self, function, inputs, build, parents, places, draws, past, settles):
+    def __init__(self, function, inputs, build, parents, places, draws, past, mode):
         self._function, self._build, self._parents, self._places = function, build, parents, places
-        self._draws, self._past, self._settles, self._ran = draws, past, settles, tick()
+        self._draws, self._past, self._settles, self._within, self._ran = draws, past, mode.settles, mode.within, tick()
         self._constants = [None if isinstance(x, Value) else x for x in inputs]
         self._links = [(x.algebra, x.record) if isinstance(x, Value) else None for x in inputs]
 
@@ -83,8 +84,10 @@ class _Segment:
     def function(self, g, needs, *saved):
         """The gradients of all parents from those of the outputs."""
         is_differentiable_again = is_recording()
-        again = changed(records=True, repeats=(self.name, self._ran, tick()), settles=self._settles)
-        with again, self._draws.replayed(), rewound(self._past):
+        again = changed(records=True, repeats=(self.name, self._ran, tick()), settles=self._settles, within=self._within)
+        with again, self._draws.replayed(), rewound(self._past), ExitStack() as around:
+            for entered in self._within:
+                around.enter_context(entered())
             args, kwargs = self._build(_put_off([
                 constant if link is None else link[0].kind(data, link[1])
                 for constant, link, data in zip(self._constants, self._links, saved, strict=True)

@@ -90,7 +90,9 @@ def loops():
 
 
 def nobody_comes():
-    """Process 0 makes a step alone: it is told who is late, after waiting once, and its weights stay what they were."""
+    """Process 0 makes a step alone: it is told who is late, after waiting once. Process 1 makes it later, and is told that it was given
+    up. The weights of both stay what they were.
+    """
     step, weight = step_of(4, bucket=1)
     step()
     before = weight.detach().numpy().copy()
@@ -100,9 +102,41 @@ def nobody_comes():
             told = message(step)
             assert 1.5 <= time.monotonic() - start < 2.9, told
         assert "did not come to the mean of gradients" in told and "process 1" in told and "1.5 s" in told, told
-        np.testing.assert_array_equal(weight.detach().numpy(), before)
+        assert "has given up an earlier call" in message(step)  # which the other one might take for its next
     else:
-        time.sleep(4)
+        time.sleep(3)
+        told = message(step)
+        assert "the mean of gradients" in told and "given up" in told, told
+    np.testing.assert_array_equal(weight.detach().numpy(), before)
+
+
+def an_index_is_out_of_range():
+    """A process that finds one writes nothing, and the others are told, who write nothing either."""
+    rg.manual_seed(0)
+    model = distributed.DataParallel(rg.nn.Embedding(8, 4))
+    optimizer = rg.optim.SGD(model.parameters(), lr=0.1)
+
+    @rg.jit
+    def step(index):
+        optimizer.zero_grad()
+        model(index).mean().backward()
+        optimizer.step()
+
+    step(rg.tensor(np.array([1, 2, 3])))
+    before = model.module.weight.detach().numpy().copy()
+    told = message(lambda: step(rg.tensor(np.array([1, 2, 8 if RANK == 1 else 3]))), (rg.errors.DistributedError, rg.errors.OutOfRangeError))
+    assert "an index" in told if RANK == 1 else "process 1" in told and "an error before the mean of gradients" in told, told
+    np.testing.assert_array_equal(model.module.weight.detach().numpy(), before)
+    step(rg.tensor(np.array([1, 2, 3])))
+    assert np.any(model.module.weight.detach().numpy() != before)
+
+
+def half_precision():
+    """A mean of two-byte numbers is right where their sum is out of range."""
+    x = rg.tensor(np.full(3, 40_000, np.float16))
+    np.testing.assert_array_equal(distributed.all_reduce(x, "mean").numpy(), x.numpy())
+    run = rg.jit(lambda x: collectives.means([x], distributed.world(), None, "ranks", "halves")[0])
+    np.testing.assert_array_equal(run(x).numpy(), x.numpy())
 
 
 def others_do_something_else():
@@ -126,10 +160,13 @@ def goes_on():
 def main():
     many_buckets()
     loops()
+    half_precision()
+    an_index_is_out_of_range()
     others_do_something_else()
     goes_on()
     nobody_comes()
-    print(f"process {RANK} of {SIZE} is done", flush=True)  # before they end at different calls, which is an error too
+    print(f"process {RANK} of {SIZE} is done", flush=True)
+    time.sleep(6)  # whoever ends first ends all, as they are no longer in step
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ _ERRORS = {
 }
 #: What makes the error, by number, where more is known than that: of processes, which did not come.
 EXPLAINED: dict = {}
+#: What is called when a program ends halfway by an error of Python's, so that nothing that it has begun is left open.
+ABANDONED: list = []
 
 
 def failure(number):

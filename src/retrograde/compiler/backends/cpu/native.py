@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...run.failures import FLAG, failure
+from ...run.failures import ABANDONED, EXCHANGE, FLAG, failure
 from ...run.program import SMALL, Layout, Program
 from . import threads
 from .table import STEP_WORDS, Words, address_of
@@ -120,11 +120,15 @@ class NativeProgram(Program):
             for segment in self.segments:
                 if segment.__class__ is tuple:
                     run(self._table_address, *segment)
+                    if self._flag_word[0] == EXCHANGE:  # what comes next would talk to processes that are not there
+                        self._fail()
                 else:
                     segment.run(found)
         # Whatever stops a library call, Ctrl-C among it: the next call must not find what checks of this one have left.
         except BaseException:
             self._flag_word[0] = 0
+            for abandon in ABANDONED:
+                abandon()
             raise
         if self._flag_word[0]:
             self._fail()

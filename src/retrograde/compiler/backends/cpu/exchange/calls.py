@@ -1,6 +1,7 @@
 """Exchanges of the processes of a group, as Python calls them: see `codegen.exchange.protocol`, whose functions these are."""
 
 import ctypes
+import zlib
 from enum import IntEnum
 
 import numpy as np
@@ -19,11 +20,11 @@ HEAD, _LEAST = protocol.DATA, 2**21
 
 class Status(IntEnum):
     """What came of a call: all is well, or somebody is late to say something, to hear it, or to add up its part; processes say
-    different things; there is no room; or the call was begun so long ago that it was given up.
+    different things; there is no room; the call was begun so long ago that it was given up; or this process has left.
     """
 
     WELL, LATE, DEAF, SLOW, DIFFERENT = 0, protocol.LATE, protocol.DEAF, protocol.SLOW, protocol.DIFFERENT
-    FULL, OVER = protocol.FULL, protocol.OVER
+    FULL, OVER, GONE = protocol.FULL, protocol.OVER, protocol.GONE
 
 
 def exchange(rank, rows):
@@ -40,16 +41,21 @@ class Exchange:
     Status = Status
 
     def __init__(self, rank, rows):
-        self._rows, self._functions = rows, _functions()
+        self._rows, self._rank, self._functions = rows, rank, _functions()
         self.words = np.array(protocol.laid_out(rank, [address_of(row) for row in rows]), np.int64)
         self._address = address_of(self.words)
-        addresses = {name: ctypes.cast(self._functions[name], _POINTER).value for name in ("BEGIN", *_FINISH.values())}
+        addresses = {name: ctypes.cast(self._functions[name], _POINTER).value
+                     for name in ("SAY", "CLOSE", "BEGIN", *_FINISH.values())}
         self._set(CAPACITY=rows[0].size - HEAD, LIMIT=_LEAST, **addresses)
 
     @staticmethod
     def text(content):
-        """A text as what the others read, of which there is room for some 300 bytes."""
-        return np.frombuffer(content.encode()[: protocol.TEXT].ljust(protocol.TEXT, b"\0"), np.uint8)
+        """A text as what the others read: of one that is too long the beginning, and a sum of all of it."""
+        data = content.encode()
+        if len(data) > protocol.TEXT:
+            end = f"... ({zlib.crc32(data):08x})".encode()
+            data = data[: protocol.TEXT - len(end)] + end
+        return np.frombuffer(data.ljust(protocol.TEXT, b"\0"), np.uint8)
 
     def said(self, rank, number=None):
         """What a process said in a call, in its latest one without a number; "" if it has said nothing."""
@@ -87,6 +93,19 @@ class Exchange:
     def close(self, number):
         """Say that nothing of a call is needed here any more."""
         self._functions["CLOSE"](self._address, number)
+
+    def leave(self, number):
+        """Give up a call, and take part in none after it: others may have made it, or make it later, and would be taken for what
+        they are not. Who comes to it later finds that it is given up.
+        """
+        self._set(LEFT=number)
+        if number <= self.count < number + protocol.SLOTS:
+            at, text = protocol.slot_of(number), self.text(f"{self.said(self._rank, number)}, given up")
+            self._rows[self._rank][at : at + protocol.TEXT] = text
+
+    def is_open(self, number):
+        """Whether something of a call is still needed here."""
+        return int(self.words[protocol.open_at(number)]) == number > 0
 
     def close_all(self):
         """Say that of all calls so far."""

@@ -26,17 +26,17 @@ ALONE = 3
 #: The words of a group's record, which is of one process alone. OLDEST is the first call that may be open, that is, of which
 #: something is still needed here. CAPACITY is how many bytes of operands its block has room for, LIMIT how many of them it has used
 #: so far, and NEXT where the next operands go; PATIENCE and DELAY are in nanoseconds; what went wrong is in STATUS, in call FAILED;
-#: the others are addresses of functions.
-WORDS = ("COUNT", "OLDEST", "NEXT", "LIMIT", "CAPACITY", "SIZE", "RANK", "PATIENCE", "DELAY", "STATUS", "FAILED", "BEGIN",
-         "FINISH_FLOAT", "FINISH_DOUBLE")
+#: LEFT is the call that this process has given up, after which it takes part in none; the others are addresses of functions.
+WORDS = ("COUNT", "OLDEST", "NEXT", "LIMIT", "CAPACITY", "SIZE", "RANK", "PATIENCE", "DELAY", "STATUS", "FAILED", "LEFT",
+         "SAY", "CLOSE", "BEGIN", "FINISH_FLOAT", "FINISH_DOUBLE")
 _AT = {name: number for number, name in enumerate(WORDS)}
 #: After them for each of the latest calls where its operands begin and end, when it was said, and whether it is open; then the
 #: addresses of all blocks, and of what the others say and have heard.
 _CALLS, _CALL = len(WORDS), 4
 _ROWS = _CALLS + _CALL * SLOTS
 #: What STATUS says: somebody is late to say something, or to hear it, or to add up; processes differ; there is no room; a call was
-#: begun so long ago that it was given up.
-LATE, DEAF, SLOW, DIFFERENT, FULL, OVER = 1, 2, 3, 4, 5, 6
+#: begun so long ago that it was given up; this process has left the group.
+LATE, DEAF, SLOW, DIFFERENT, FULL, OVER, GONE = 1, 2, 3, 4, 5, 6, 7
 #: How often is looked before the core is given up, before the clock is asked, and before there is sleep between: powers of two.
 _LOOKS, _CLOCK, _SLEEP, _PAUSE = 64, 1024, 2**18, 50_000
 
@@ -58,9 +58,14 @@ def place(name):
     return _AT[name]
 
 
+def slot_of(number):
+    """Where in a block the text of call `number` stands."""
+    return _SLOTS + number % SLOTS * _SLOT + 8
+
+
 def text_of(rows, rank, number):
     """The text that a process said in call `number`, as bytes, in the blocks of all."""
-    at = _SLOTS + number % SLOTS * _SLOT + 8
+    at = slot_of(number)
     return bytes(rows[rank][at : at + TEXT])
 
 
@@ -68,6 +73,11 @@ def starts_of(rows, number):
     """Where the operands of each process begin in its block, in call `number`."""
     at = _SLOTS + number % SLOTS * _SLOT
     return [DATA + _HEAD + int.from_bytes(bytes(row[at : at + 8]), "little") for row in rows]
+
+
+def open_at(number):
+    """The word of a record that is the number of a call as long as that is open."""
+    return _CALLS + number % SLOTS * _CALL + 3
 
 
 def counts_of(row):
@@ -81,7 +91,7 @@ def text(idle, operand):
     words = {"idle": idle, "type": operand.partition(" ")[0], "operand": operand, "looks": _LOOKS - 1, "clock": _CLOCK - 1,
              "sleep": _SLEEP, "nap": _PAUSE, "calls": _CALLS, "rows": _ROWS, "heard": _HEARD, "slots": _SLOTS, "slot": _SLOT,
              "text": TEXT, "last": SLOTS - 1, "count": SLOTS, "data": DATA, "head": _HEAD, "alone": ALONE, "late": LATE,
-             "deaf": DEAF, "slow": SLOW, "different": DIFFERENT, "full": FULL, "over": OVER, "call": _CALL,
+             "deaf": DEAF, "slow": SLOW, "different": DIFFERENT, "full": FULL, "over": OVER, "gone": GONE, "call": _CALL,
              "name": NAME, **_AT}
     for name, value in words.items():
         found = found.replace(f"@@{name}@@", str(value))
@@ -161,6 +171,13 @@ entry:
   %count = call i64 @get(ptr %record, i64 @@COUNT@@)
   %number = add i64 %count, 1
   %oldest = sub i64 %number, @@count@@
+  %left = call i64 @get(ptr %record, i64 @@LEFT@@)
+  %has.left = icmp ne i64 %left, 0
+  br i1 %has.left, label %gone, label %first
+gone:
+  call void @fail(ptr %record, i64 @@gone@@, i64 %left)
+  ret i64 0
+first:
   %is.old = call i1 @is_open(ptr %record, i64 %oldest)
   br i1 %is.old, label %drop, label %free
 drop:

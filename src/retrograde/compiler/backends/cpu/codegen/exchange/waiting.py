@@ -66,10 +66,17 @@ define internal void @sleep(i64 %nanoseconds) {
   ret void
 }
 
-; Note what went wrong in call %number.
+; Note what went wrong first, in call %number.
 define internal void @fail(ptr %record, i64 %status, i64 %number) {
+entry:
+  %before = call i64 @get(ptr %record, i64 @@STATUS@@)
+  %is.first = icmp eq i64 %before, 0
+  br i1 %is.first, label %note, label %out
+note:
   call void @put(ptr %record, i64 @@STATUS@@, i64 %status)
   call void @put(ptr %record, i64 @@FAILED@@, i64 %number)
+  br label %out
+out:
   ret void
 }
 
