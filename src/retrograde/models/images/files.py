@@ -52,24 +52,30 @@ def preprocess_of(folder):
         raise CheckpointError(f"{path} lacks {lacking}, which says how images are made ready")
     if known.get("crop_mode", "center") != "center":
         raise CheckpointError(f"{path} has crop_mode {known['crop_mode']!r}, and retrograde only crops the centre")
-    _, height, width = known["input_size"]
+    try:
+        _, height, width = known["input_size"]
+        resize, mean, std = int(height / known["crop_pct"]), tuple(known["mean"]), tuple(known["std"])
+        found = Preprocess(height, resize, mean, std, known["interpolation"])
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise CheckpointError(f"{path} has a pretrained_cfg that makes no images: {error}") from None
     if height != width:
         raise CheckpointError(f"{path} has images of {height}x{width}, and retrograde only makes squares")
-    return Preprocess(size=height, resize=int(height / known["crop_pct"]), mean=tuple(known["mean"]), std=tuple(known["std"]),
-                      mode=known["interpolation"])
+    return found
 
 
 def _config(folder):
     """The object in a folder's `config.json`, of which the network is known."""
     path = folder / "config.json"
     config = json_of(path)
-    name = config.get("architecture")
-    if name is None:
+    name, classes = config.get("architecture"), config.get("num_classes", 0)
+    if not isinstance(name, str):
         raise CheckpointError(f"{path} has no architecture, as timm's has; its facts are {', '.join(sorted(config)[:8])}")
     if ALIASES.get(name, name) not in ARCHITECTURES:
         raise CheckpointError(f"{path} is of a {name!r}, and retrograde knows {', '.join(sorted([*ARCHITECTURES, *ALIASES]))}")
     if config.get("model_args"):
         raise CheckpointError(f"{path} has model_args, which make another network of it: {config['model_args']}")
+    if type(classes) is not int or classes < 0:
+        raise CheckpointError(f"{path} has num_classes {classes!r}, which is no number of classes")
     usual = next((pooling for start, pooling in _POOLING.items() if name.startswith(start)), None)
     if config.get("global_pool", usual) != usual:
         raise CheckpointError(f"{path} has global_pool {config['global_pool']!r}, and retrograde's {name} has {usual!r}")
