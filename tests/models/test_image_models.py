@@ -152,13 +152,26 @@ def test_tensors_that_do_not_fit_are_told_from_both_sides(tmp_path):
     ({"architectures": ["ViTForImageClassification"], "model_type": "vit"}, "no architecture.*architectures, model_type"),
     ({"architecture": ["resnet18"]}, "no architecture"), ({"architecture": "resnet18", "num_classes": "ten"}, "num_classes 'ten'"),
     ({"architecture": "convnext_tiny"}, "'convnext_tiny', and retrograde knows mobilenet_v2.*vit_tiny"),
-    ({"architecture": "vit_tiny_patch16_224", "model_args": {"patch_size": 8}}, "model_args.*patch_size"),
+    ({"architecture": "vit_tiny_patch16_224", "model_args": {"qk_norm": True}}, "model_args with qk_norm = True.*another network"),
+    ({"architecture": "resnet18", "model_args": {"img_size": 64}}, "model_args with img_size"),
+    ({"architecture": "vit_tiny_patch16_224", "model_args": {"img_size": [224, 192]}}, r"img_size \[224, 192\].*square"),
+    ({"architecture": "vit_tiny_patch16_224", "model_args": {"global_pool": "avg"}}, "global_pool 'avg'"),
+    ({"architecture": "resnet18", "model_args": [1]}, "no arguments by name"),
     ({"architecture": "vit_tiny_patch16_224", "global_pool": "avg"}, "global_pool 'avg', and retrograde's vit_tiny_patch16_224 has 'token'"),
     ({"architecture": "resnet18", "global_pool": "max"}, "global_pool 'max'")])
 def test_folders_of_networks_that_are_not_known_are_refused(facts, message, tmp_path):
     folder = folder_of(tmp_path / "model", {"x": np.zeros(1)}, **facts)
     with pytest.raises(rg.errors.CheckpointError, match=message):
         images.load(folder)
+
+
+def test_a_folder_of_timms_may_say_other_sizes(tmp_path):
+    sizes = {"patch_size": 8, "embed_dim": 12, "depth": 1, "num_heads": 3}
+    network = images.VisionTransformer(32, num_classes=5, in_channels=1, **sizes).eval()
+    folder = folder_of(tmp_path, network, architecture="vit_tiny_patch16_224", num_classes=5, global_pool="token", model_args={
+        "in_chans": 1, "num_classes": 5, "global_pool": "token", "img_size": [32, 32], **sizes})
+    x = rg.randn(2, 1, 32, 32)
+    np.testing.assert_array_equal(images.load(folder)(x).detach().numpy(), network(x).detach().numpy())
 
 
 def test_files_that_are_missing_or_say_too_little_are_refused(tmp_path):
@@ -169,6 +182,9 @@ def test_files_that_are_missing_or_say_too_little_are_refused(tmp_path):
         images.load(tmp_path)
     (tmp_path / "config.json").write_text('{"architecture": "resnet18"}')
     with pytest.raises(rg.errors.CheckpointError, match=r"model\.safetensors"):
+        images.load(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(rg.errors.CheckpointError, match=r"pytorch_model\.bin, a pickle.*convert"):
         images.load(tmp_path)
     with pytest.raises(rg.errors.ArgumentError, match=r"'resnet19'; there are .*resnet18"):
         images.create("resnet19")

@@ -1,7 +1,5 @@
 """Image models beside PyTorch, number by number, and beside torchvision and timm where these are installed."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -40,14 +38,26 @@ def test_networks_of_torchvision_load_with_their_logits(name, tmp_path):
 @pytest.mark.parametrize("name", OF_TIMM)
 def test_folders_of_timm_load_with_their_logits(name, tmp_path):
     timm = pytest.importorskip("timm", reason="an oracle that is no dependency")
-    theirs = with_weights(timm.create_model(name))
-    rg.save(numpy_of(theirs.state_dict()), tmp_path / "model.safetensors")
-    facts = {"architecture": name, "num_classes": 1000, "global_pool": theirs.global_pool if "vit" in name else "avg"}
-    (tmp_path / "config.json").write_text(json.dumps(facts))
+    theirs = with_weights(timm.create_model(name, num_classes=7))
+    timm.models.save_for_hf(theirs, tmp_path, safe_serialization=True)
     ours = images.load(tmp_path)
     assert_same_logits(ours, theirs, name)
     if name != "mobilenetv2_100":
         assert spelled(ours.state_dict()) == spelled(theirs.state_dict())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["resnet50", "mobilenetv2_100", "vit_tiny_patch16_224"])
+def test_pixels_are_made_ready_as_by_timm(name, tmp_path):
+    timm, pillow = pytest.importorskip("timm", reason="an oracle that is no dependency"), pytest.importorskip("PIL.Image")
+    theirs = timm.create_model(name)
+    timm.models.save_for_hf(theirs, tmp_path, safe_serialization=True)
+    ready = timm.data.create_transform(**timm.data.resolve_data_config({}, model=theirs))
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 300, 410), np.uint8)
+    ours = images.preprocess_of(tmp_path)
+    found = ours(pixels) - ready(pillow.fromarray(pixels.transpose(1, 2, 0))).numpy()
+    # Pillow rounds to one of 255 levels, twice.
+    assert np.abs(found * np.array(ours.std)[:, None, None] * 255).max() < 2
 
 
 def with_weights(theirs):
