@@ -234,6 +234,23 @@ def test_a_network_without_classes_gives_features(make, features):
     assert not [name for name in network.state_dict() if name.startswith(("fc", "head", "classifier"))]
 
 
+def test_first_weights_are_spread_as_in_torchvision_and_timm():
+    rg.manual_seed(0)
+    residual, mobile = images.ResNet(images.BasicBlock, (1, 1), width=32), images.MobileNetV2(width=0.5, stages=((6, 24, 1, 1),))
+    transformer = images.VisionTransformer(32, 8, embed_dim=96, depth=1, num_heads=3)
+    for weights, spread in ((residual.layer2[0].conv1.weight, (2 / (64 * 9)) ** 0.5), (mobile.classifier[1].weight, 0.01),
+                            (mobile.features[0][0].weight, (2 / (16 * 9)) ** 0.5), (transformer.blocks[0].attn.qkv.weight, 0.02),
+                            (transformer.head.weight, 0.02), (transformer.pos_embed, 0.02)):
+        assert weights.detach().numpy().std() == pytest.approx(spread, rel=0.1)
+    for bias in (mobile.classifier[1].bias, transformer.head.bias, transformer.blocks[0].mlp.fc1.bias):
+        assert not bias.detach().numpy().any()
+
+
+def test_a_block_with_a_stride_brings_its_input_to_the_shape_of_its_output():
+    assert images.BasicBlock(4, 4, 2)(rg.ones(2, 4, 8, 8)).shape == (2, 4, 4, 4)
+    assert images.Bottleneck(8, 2, 2)(rg.ones(2, 8, 8, 8)).shape == (2, 8, 4, 4)
+
+
 def test_dropout_is_for_training_alone():
     rg.manual_seed(0)
     network, x = images.VisionTransformer(**TINY, dropout=0.5), rg.randn(1, 3, 32, 32)
