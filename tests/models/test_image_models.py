@@ -5,7 +5,19 @@ import numpy as np
 import pytest
 
 import retrograde as rg
-from image_cases import CASES, assert_agree, ours_of, recorded, recorded_keys, recorded_sums, results_of, spelled, summed, weight
+from image_cases import (
+    CASES,
+    assert_agree,
+    drawn,
+    ours_of,
+    recorded,
+    recorded_keys,
+    recorded_sums,
+    results_of,
+    spelled,
+    summed,
+    weight,
+)
 from retrograde.models import images
 from retrograde.models.images.keys import renamed
 from retrograde.models.images.named import ARCHITECTURES
@@ -123,6 +135,16 @@ def test_keys_of_torchvisions_vision_transformers_become_timms():
     assert [name for name in found if name.startswith("blocks.")] == [name for name in order if name.startswith("blocks.")]
     older = {name.replace("mlp.0", "mlp.linear_1").replace("mlp.3", "mlp.linear_2"): rest for name, rest in lines.items()}
     assert list(renamed(older)) == list(found)
+
+
+@pytest.mark.parametrize("case", ["MobileNetV2", "VisionTransformer", "UNet", pytest.param("ResNet of bottlenecks", marks=pytest.mark.long)])
+def test_models_written_as_onnx_give_the_same_for_another_batch(case, tmp_path):
+    runtime = pytest.importorskip("onnxruntime", reason="what runs ONNX comes with the extra `test`")
+    network, (batch, *shape) = ours_of(case).eval(), CASES[case][1]
+    rg.onnx.export(network, (rg.zeros(batch, *shape),), tmp_path / "model.onnx")
+    session, x = runtime.InferenceSession(tmp_path / "model.onnx"), drawn((batch + 1, *shape), 2)
+    found, expected = session.run(None, {session.get_inputs()[0].name: x})[0], network(rg.tensor(x)).detach().numpy()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 TINY = {"image_size": 32, "patch_size": 8, "embed_dim": 12, "depth": 1, "num_heads": 3, "num_classes": 5}
