@@ -1,5 +1,6 @@
-"""Language models: small networks with their weights from files, and the texts that they write."""
+"""Language models, small networks with their weights from files, and the texts that they write; and image models."""
 
+from . import images
 from .asked import TextModel
 from .attribution import Attribution, attribution
 from .bert import Bert
