@@ -216,7 +216,7 @@ replicated.defvjp_all(lambda g, needs, group, bucket, order: _means_of_gradients
 _MOST, _MOST_BYTES = 512, 2**30
 
 
-def _means_of_gradients(arrays, group, bucket, order, name):
+def _means_of_gradients(arrays, group, bucket, order, name) -> tuple:
     """As `means`. In compiled code each bucket is begun as soon as its gradients are there, and all are finished in the end."""
     if not is_tracing() or is_recording():
         return means(arrays, group, bucket, order, name)
