@@ -55,7 +55,7 @@ def all_reduce(x, kind="sum", group: Any = None):
     x, group = _operand(x), group or world()
     name = f"all_reduce({kind})"
     if kind == "mean" and x.dtype.itemsize == 2 and x.dtype.kind not in "iub":  # whose sum may be out of range
-        return of_processes.mean_of_each([x], group, order_of_sums(), name)[0]
+        return of_processes.means([x], group, None, order_of_sums(), name)[0]
     if kind in ("sum", "mean") and x.dtype.kind not in "iub":
         found = of_processes.all_sum(x, group, order_of_sums(), name)
         return found if kind == "sum" or group.size == 1 else found / group.size
