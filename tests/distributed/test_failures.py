@@ -11,7 +11,7 @@ from retrograde.distributed.running import handed_on, meaning_of
 WAYS = {
     "kill": r"retrograde: process 1 of 3, on \S+, was ended by SIGKILL; the system does that to what takes too much memory",
     "raise": r"retrograde: process 1 of 3 failed, and all others are ended:\nTraceback(.|\n)*ZeroDivisionError: division by zero",
-    "exit": r"processes 0 and 2: call 5: all_gather of float32\[3\]; process 1: call 5: the end of the program",
+    "exit": r"processes 0 and 2: call (\d+): all_gather of float32\[3\]; process 1: call \1: the end of the program",
     "leave": r"retrograde: process 1 of 3, on \S+, ended without leaving the others",
     "memory": r"retrograde: process 1 of 3 failed(.|\n)*MemoryError",
     "stop": (r"DistributedError: process 1 did not come to all_gather of float32\[3\] within 4 s(.|\n)*"
