@@ -117,7 +117,7 @@ def test_a_fork_waits_for_whoever_is_starting_a_pool_so_that_the_child_can_start
 @pytest.mark.parametrize(("platform", "machine", "can_share"), [("linux", "x86_64", True), ("linux", "riscv64", False), ("darwin", "x86_64", False)])
 def test_work_is_shared_where_workers_can_wait_for_each_other(monkeypatch, platform, machine, can_share):
     monkeypatch.setattr(threads.sys, "platform", platform)
-    monkeypatch.setattr(threads, "_MACHINE", machine)
+    monkeypatch.setattr(threads, "MACHINE", machine)
     monkeypatch.setitem(threads._state, "threads", 3)
     assert threads._can_share() is can_share
     assert threads.get_num_threads() == (3 if can_share else 1)
