@@ -54,11 +54,10 @@ class Begun(_Exchange):
         return node.named["xs"]
 
     def launches(self, step, assembler):
-        code, arrays = assembler.code("exchange"), self._arrays(source(step.roots[0]))
-        head, found, has_token = self._head(step, assembler)
+        node, code = source(step.roots[0]), assembler.code("exchange")
+        arrays, (head, found, has_token) = self._arrays(node), self._head(step, assembler)
         number = found[0] if 0 in found else Scratch(8)
         plan = code.BeginPlan(tuple([a.nbytes for a in arrays]), has_token)
-        node = source(step.roots[0])
         failed = node.named["group"].text_of_failure(node.named["name"])
         buffers = (*head, number, FLAG, found.get(LAST, FLAG), *[assembler.layout(step, a)[0] for a in arrays], failed)
         return launch(step, plan, code.write_begin, buffers, 0.0, assembler)

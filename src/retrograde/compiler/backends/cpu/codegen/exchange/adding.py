@@ -1,18 +1,17 @@
 """Adding up what the processes of a group have written, as LLVM text: the end of a sum for one type of numbers; see `protocol`."""
 
-#: Adding up: the sum in the order of ranks, divided, and the whole of a call that finishes, for one type of numbers.
+#: Adding up numbers of all processes, @@N@@ at once, in the order of ranks, and dividing; %count is a multiple of that.
 _ADDED = """
-define internal void @added_@@T@@(ptr %operands, i64 %size, i64 %first, i64 %count, ptr %out, @@T@@ %divisor) {
+define internal void @added_@@T@@_@@N@@(ptr %operands, i64 %size, i64 %first, i64 %count, ptr %out, @@T@@ %divisor) {
 entry:
   %one = insertelement @@V@@ poison, @@T@@ %divisor, i32 0
   %divisors = shufflevector @@V@@ %one, @@V@@ poison, <@@N@@ x i32> zeroinitializer
-  %whole = and i64 %count, -@@N@@
   br label %look
 look:
   %i = phi i64 [ 0, %entry ], [ %i.next, %divided ]
-  %has.whole = icmp ult i64 %i, %whole
-  br i1 %has.whole, label %vector, label %rest
-vector:
+  %has.more = icmp ult i64 %i, %count
+  br i1 %has.more, label %read, label %over
+read:
   %at = add i64 %first, %i
   %mine = call i64 @get(ptr %operands, i64 0)
   %mine.row = inttoptr i64 %mine to ptr
@@ -20,8 +19,8 @@ vector:
   %x = load @@V@@, ptr %mine.at, align 4
   br label %add
 add:
-  %r = phi i64 [ 1, %vector ], [ %r.next, %add ]
-  %sum = phi @@V@@ [ %x, %vector ], [ %sum.next, %add ]
+  %r = phi i64 [ 1, %read ], [ %r.next, %add ]
+  %sum = phi @@V@@ [ %x, %read ], [ %sum.next, %add ]
   %theirs = call i64 @get(ptr %operands, i64 %r)
   %their.row = inttoptr i64 %theirs to ptr
   %their.at = getelementptr @@T@@, ptr %their.row, i64 %at
@@ -36,35 +35,20 @@ divided:
   store @@V@@ %mean, ptr %out.at, align 4
   %i.next = add i64 %i, @@N@@
   br label %look
-rest:
-  %j = phi i64 [ %whole, %look ], [ %j.next, %rest.divided ]
-  %has.rest = icmp ult i64 %j, %count
-  br i1 %has.rest, label %scalar, label %over
-scalar:
-  %rest.at = add i64 %first, %j
-  %rest.mine = call i64 @get(ptr %operands, i64 0)
-  %rest.row = inttoptr i64 %rest.mine to ptr
-  %rest.mine.at = getelementptr @@T@@, ptr %rest.row, i64 %rest.at
-  %u = load @@T@@, ptr %rest.mine.at, align 4
-  br label %rest.add
-rest.add:
-  %s = phi i64 [ 1, %scalar ], [ %s.next, %rest.add ]
-  %total = phi @@T@@ [ %u, %scalar ], [ %total.next, %rest.add ]
-  %rest.theirs = call i64 @get(ptr %operands, i64 %s)
-  %rest.their.row = inttoptr i64 %rest.theirs to ptr
-  %rest.their.at = getelementptr @@T@@, ptr %rest.their.row, i64 %rest.at
-  %v = load @@T@@, ptr %rest.their.at, align 4
-  %total.next = fadd @@T@@ %total, %v
-  %s.next = add i64 %s, 1
-  %rest.more = icmp ult i64 %s.next, %size
-  br i1 %rest.more, label %rest.add, label %rest.divided
-rest.divided:
-  %rest.mean = fdiv @@T@@ %total.next, %divisor
-  %rest.out = getelementptr @@T@@, ptr %out, i64 %j
-  store @@T@@ %rest.mean, ptr %rest.out, align 4
-  %j.next = add i64 %j, 1
-  br label %rest
 over:
+  ret void
+}
+"""
+
+#: The end of a sum: of any number of them, and a whole call that finishes.
+_FINISHED = """
+define internal void @added_@@T@@(ptr %operands, i64 %size, i64 %first, i64 %count, ptr %out, @@T@@ %divisor) {
+  %whole = and i64 %count, -@@N@@
+  call void @added_@@T@@_@@N@@(ptr %operands, i64 %size, i64 %first, i64 %whole, ptr %out, @@T@@ %divisor)
+  %behind = add i64 %first, %whole
+  %rest = sub i64 %count, %whole
+  %out.behind = getelementptr @@T@@, ptr %out, i64 %whole
+  call void @added_@@T@@_1(ptr %operands, i64 %size, i64 %behind, i64 %rest, ptr %out.behind, @@T@@ %divisor)
   ret void
 }
 
@@ -148,8 +132,8 @@ slow:
   call void @@@name@@_close(ptr %record, i64 %number)
   ret i64 @@slow@@
 read:
-  %m = phi i64 [ 0, %part ], [ %m.next, %parts.over ]
-  %from = phi i64 [ 0, %part ], [ %from.next, %parts.over ]
+  %m = phi i64 [ 0, %part ], [ %m.next, %parts ]
+  %from = phi i64 [ 0, %part ], [ %from.next, %parts ]
   %is.read = icmp uge i64 %m, %many
   br i1 %is.read, label %done, label %array
 array:
@@ -162,9 +146,7 @@ array:
 parts:
   %q = phi i64 [ 0, %array ], [ %q.next, %copied ]
   %parts.done = icmp uge i64 %q, %size
-  br i1 %parts.done, label %parts.over, label %cut
-parts.over:
-  br label %read
+  br i1 %parts.done, label %read, label %cut
 cut:
   %q.next = add i64 %q, 1
   %part.first = call i64 @end_of(i64 %q, i64 %total, i64 %size)
@@ -195,8 +177,12 @@ done:
 
 
 def added(kind, lanes):
-    """What adds up numbers of a type, so many at once."""
-    found = _ADDED
-    for name, value in {"T": kind, "V": f"<{lanes} x {kind}>", "N": lanes, "B": 64 // lanes}.items():
-        found = found.replace(f"@@{name}@@", str(value))
-    return found
+    """What adds up numbers of a type, so many at once, and finishes their sums."""
+    words = {"T": kind, "B": 64 // lanes}
+    return _filled(_ADDED, words, lanes) + _filled(_ADDED, words, 1) + _filled(_FINISHED, words, lanes)
+
+
+def _filled(text, words, lanes):
+    for name, value in {**words, "V": f"<{lanes} x {words['T']}>", "N": lanes}.items():
+        text = text.replace(f"@@{name}@@", str(value))
+    return text
