@@ -19,7 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in FILES} - {"__init__"}
 #: The layers, lowest first. A package may import from its own layer and from those before it.
 LAYERS = (
-    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "process", "runtime", "workers", "wrap_util"},
+    {"errors", "array_errors", "tree", "shapes", "dtypes", "backend", "extras", "atomic", "once", "precision", "process", "runtime", "workers", "wrap_util"},
     {"core"},
     {"ops"},
     {"compiler"},
@@ -41,7 +41,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.
 NEIGHBOURS = {
     ("errors", "array_errors"), ("workers", "errors"), ("workers", "extras"),
-    ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
+    ("backend", "errors"), ("dtypes", "errors"), ("extras", "errors"), ("precision", "errors"), ("runtime", "errors"), ("shapes", "errors"), ("tree", "errors"),
     ("distributed", "runs"), ("runs", "io"), ("optim", "nn"), ("text", "nn"), ("text", "optim"),
 }
 #: The only file that knows which backends there are.

@@ -255,6 +255,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
     from .io.weights import load, save
     from .nn.parameter import Parameter
     from .nn.quantized import quantize
+    from .precision import get_convolution_precision, set_convolution_precision
     from .runs.loading import load_run
     from .runs.saving import save_run
     from .tensor.namespace import (
@@ -280,6 +281,7 @@ if TYPE_CHECKING:  # The names that are loaded late, for those who read code rat
 _LATE = {
     **dict.fromkeys(("cond", "fori_loop", "switch", "while_loop"), "transforms.loops"),
     **dict.fromkeys(("get_num_threads", "set_num_threads"), "compiler.backends"),
+    **dict.fromkeys(("get_convolution_precision", "set_convolution_precision"), "precision"),
     **dict.fromkeys(("lazy", "realize"), "transforms.lazy"),
     **dict.fromkeys(("load", "save"), "io.weights"), "load_run": "runs.loading", "save_run": "runs.saving",
     "sweep": "sweeps.sweep",

@@ -117,6 +117,8 @@ CHAINS = 8
 TAPS, CHANNELS = 12, 4
 #: A band of a convolution has about so many numbers of each channel of the result: a few channels of it stay in the first cache.
 BAND = 1100
+#: Tiles of a block of Winograd's convolution: forward; for the gradient of the kernel, which sums over them.
+WINOGRAD_TILES, WINOGRAD_WEIGHT_TILES = 64, 96
 #: Queries that attention takes at a time, forward and backward, whose tiles stay in cache; the fewest keys of a block.
 QUERIES, FEWEST_KEYS = 64, 32
 #: Factorizations of large matrices have no more chunks than these if the rooms of all come to more numbers than the second.

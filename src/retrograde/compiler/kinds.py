@@ -52,6 +52,7 @@ KINDS = (
     Entry("inline", "Part", ("real", "imag")),
     Entry("loops", "Pair", ("complex",)),
     Entry("attention", "Attention", ("attention_with_sums", "attention_backward")),
+    Entry("winograd", "Winograd", ("conv2d", "conv2d_input", "conv2d_weight")),
     Entry("convolution", "Convolution", ("conv2d", "conv2d_input", "conv2d_weight")),
     Entry("pooling", "Pooling", ("max_pool2d_with_taps", "max_pool2d_input", "avg_pool2d", "avg_pool2d_input")),
     Entry("linalg", "LinearAlgebra", ("cholesky", "cholesky_gradient", "solve_triangular", "lu_factor", "lu_solve")),

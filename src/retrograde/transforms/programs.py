@@ -4,6 +4,7 @@ from typing import Any
 
 from ..compiler.run.room import Room
 from ..once import forkable
+from ..precision import keepers
 from .retracing import Row
 
 
@@ -24,6 +25,11 @@ class Programs:
         self.last_specs: Any = None
         #: A program has one memory for its values, so that one thread at a time runs it.
         self.lock = forkable()
+        keepers.add(self)
+
+    def forget_latest(self):
+        """Look the next call's program up, since what it depends on beside the arguments has changed."""
+        self.latest = self.quick = None
 
     def note(self, key, step, most):
         """Note that a step is used, and let the one go that was not used for longest if there are more than `most`."""

@@ -33,7 +33,8 @@ def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_firs
     several = {op: [entry.name for entry in found] for op, found in kinds._BY_OP.items() if len(found) > 1}
     assert several == {
         "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "quantized_linear": ["QuantizedProduct", "QuantizedMatmul"],
-        "finish_means": ["Finished", "InPlace"]}
+        "finish_means": ["Finished", "InPlace"],
+        **dict.fromkeys(("conv2d", "conv2d_input", "conv2d_weight"), ["Winograd", "Convolution"])}
 
 
 @pytest.mark.parametrize("entry", kinds.KINDS, ids=lambda entry: entry.name)

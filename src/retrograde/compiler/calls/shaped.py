@@ -9,6 +9,7 @@ import numpy as np
 from ...core.symbol import Symbol
 from ...errors import RetrogradeError, VerifierError
 from ...once import forkable
+from ...precision import get_convolution_precision
 from ..backends import get_num_threads, new_program
 from ..trace.outcome import outcome_of
 
@@ -22,8 +23,8 @@ def shaped(name, traced, args):
     """What the function `traced` of values gives for `args`, arrays and plain parameters; NotImplemented where only NumPy can
     tell, also for what is wrong with them. `name` is what the function is known by.
     """
-    # The number of threads is written into the launches of a program.
-    key = name, get_num_threads(), tuple([_spec(a) for a in args])
+    # The number of threads is written into the launches of a program, and the precision into its code.
+    key = name, get_num_threads(), get_convolution_precision(), tuple([_spec(a) for a in args])
     program = NotImplemented if NotImplemented in key[-1] else _programs(key, traced, args)
     if program is NotImplemented:
         return NotImplemented

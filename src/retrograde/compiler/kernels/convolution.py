@@ -37,7 +37,7 @@ class Convolution(Kernel):
         return _LAUNCHES[step.roots[0].op.name](step, assembler)
 
     def flops(self, node):
-        geometry = _geometry_of(node)
+        geometry = geometry_of(node)
         return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
 
 
@@ -55,7 +55,7 @@ def _lies_apart(image, facts):
     return node is not image and abs(step) > _MOST_APART and image.shape[-1] > 1
 
 
-def _geometry_of(node):
+def geometry_of(node):
     """The sizes of a convolution."""
     named = node.named
     shapes = [getattr(named[name], "shape", named[name]) for name in _GEOMETRIES[node.op.name]]
@@ -65,7 +65,7 @@ def _geometry_of(node):
 def _forward(step, assembler):
     x, weight, bias, *_ = step.roots[0].args
     source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = assembler.code("convolution").forward_of(_geometry_of(step.roots[0]))
+    correlation = assembler.code("convolution").forward_of(geometry_of(step.roots[0]))
     o, c, *places = taps[2]
     steps = o, c, correlation.outputs * o
     offset = assembler.layout(step, bias) if bias is not None else None
@@ -75,7 +75,7 @@ def _forward(step, assembler):
 def _backward(step, assembler):
     x, weight, *_ = step.roots[0].args
     source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = assembler.code("convolution").backward_of(_geometry_of(step.roots[0]))
+    correlation = assembler.code("convolution").backward_of(geometry_of(step.roots[0]))
     o, c, *places = taps[2]
     return _correlated(step, correlation, source, taps, (c, o, correlation.inputs * o), places, None, assembler)
 
@@ -83,7 +83,7 @@ def _backward(step, assembler):
 def _correlated(step, correlation, source, taps, steps, places, bias, assembler):
     """Packing the weights, then the images."""
     node = step.roots[0]
-    geometry, code = _geometry_of(node), assembler.code("convolution")
+    geometry, code = geometry_of(node), assembler.code("convolution")
     flops = 2 * geometry.batch * correlation.products
     # Chunks may follow the threads here: each number of the result is summed by one of them.
     wanted = assembler.threads if flops > cost.SHARED_FLOPS else 1
@@ -110,7 +110,7 @@ def _correlated(step, correlation, source, taps, steps, places, bias, assembler)
 def _weight(step, assembler):
     """Sums of fixed parts of the batch, then their total."""
     node = step.roots[0]
-    geometry, code, target = _geometry_of(node), assembler.code("convolution"), assembler.target
+    geometry, code, target = geometry_of(node), assembler.code("convolution"), assembler.target
     x, y = (assembler.layout(step, a) for a in node.args[:2])
     plan = code.weighing_of(code.layout_of(code.forward_of(geometry), target, name_of(node.dtype)), x[2], y[2], target)
     key, item = ("weighing", repr(plan)), ITEM_BYTES[plan.layout.dtype]

@@ -12,6 +12,7 @@ from ..manipulation.movements import flip, pad, permute_dims, reshape, transpose
 from ..manipulation.patches import windows_of
 from ..manipulation.selections import getitem
 from ._convolving import Geometry, pair
+from ._convolving_winograd import tile_of
 
 #: Images of at most so many pixels of 128 channels or more, and proportionally fewer of fewer channels, are convolved as products
 #: of matrices, and for the gradient of weights those of at most the second; but not if patches have more numbers than the third.
@@ -47,11 +48,12 @@ def _met(x, stride):
     return reshape(x, (*x.shape[:2], -1)), tuple(x.shape[2:])
 
 
-def _has_few_pixels(geometry, x, pixels, channels, most):
+def _has_few_pixels(name, geometry, x, pixels, channels, most):
     """Whether images are so small, and channels so many, that a matrix product pays for a matrix of all patches."""
     is_small = 0 < geometry.depth * geometry.batch * prod(geometry.result) <= _MOST_NUMBERS
     is_plain = geometry.groups == 1 and x.dtype.kind == "f" and x.dtype.itemsize > 2
-    return is_small and is_plain and prod(pixels) <= min(most, most * channels // 128)
+    has_few = is_small and is_plain and prod(pixels) <= min(most, most * channels // 128)
+    return has_few and not tile_of(name, geometry)
 
 
 def _columns(x, geometry):
@@ -116,7 +118,7 @@ def as_product(x, weight, bias, stride, padding, dilation, groups):
     geometry = Geometry.of(x.shape, weight.shape, stride, padding, dilation, groups)
     if _is_tiled(x, weight, weight.shape, stride, padding, dilation, groups):
         return _of_tiles(x, weight, bias, geometry)
-    if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW):
+    if not _has_few_pixels("conv2d", geometry, x, geometry.result, geometry.outputs, _FEW):
         return NotImplemented
     z = reshape(matmul(_flat(weight), _columns(x, geometry)), (geometry.outputs, geometry.batch, *geometry.result))
     z = permute_dims(z, (1, 0, 2, 3))
@@ -134,7 +136,7 @@ def as_product_to_input(x, weight, shape, stride, padding, dilation, groups):
     if _is_pointwise(x, weight, weight.shape, padding, groups):
         return reshape(matmul(transpose(reshape(weight, weight.shape[:2])), _met(x, 1)[0]), tuple(shape))
     geometry = Geometry.of(shape, weight.shape, 1, padding, dilation, groups)
-    if not _has_few_pixels(geometry, x, geometry.image, geometry.channels, _FEW):
+    if not _has_few_pixels("conv2d_input", geometry, x, geometry.image, geometry.channels, _FEW):
         return NotImplemented
     # With stride 1 it is the convolution of `x`, in a border that makes up for the kernel, with the kernel the other way round.
     flipped = permute_dims(flip(weight, (2, 3)), (1, 0, 2, 3))
@@ -161,6 +163,6 @@ def as_product_to_weight(x, y, shape, stride, padding, dilation, groups):
     if _is_tiled(x, y, shape, stride, padding, dilation, groups):
         return reshape(matmul(transpose(_by_pixels(y)), _tiles(x, shape[2:])), tuple(shape))
     geometry = Geometry.of(x.shape, shape, stride, padding, dilation, groups)
-    if not _has_few_pixels(geometry, x, geometry.result, geometry.outputs, _FEW_FOR_WEIGHTS):
+    if not _has_few_pixels("conv2d_weight", geometry, x, geometry.result, geometry.outputs, _FEW_FOR_WEIGHTS):
         return NotImplemented
     return reshape(matmul(_channels_first(y), transpose(_columns(x, geometry))), tuple(shape))

@@ -6,6 +6,7 @@ Such a start neither plans nor generates code, and loads nothing of what does.
 from contextlib import suppress
 from functools import cached_property
 
+from ....precision import get_convolution_precision
 from ...graph.keys import NoKeyError, key_of
 from ...verify_setting import is_on
 from . import threads
@@ -21,8 +22,9 @@ def stored_or_made(graph, backend):
         text, arrays = key_of(graph)
     except NoKeyError:
         return backend.made(graph)
-    # The number of threads, since launches say how many chunks there are.
-    name, store = name_for(("program", threads.get_num_threads(), text), backend.target()), library().store
+    # The number of threads, since launches say how many chunks there are, and the precision, since nodes do not have it.
+    known = "program", threads.get_num_threads(), get_convolution_precision(), text
+    name, store = name_for(known, backend.target()), library().store
     data = store.get(name)
     if data is not None:
         code = unpacked(data, graph, arrays)

@@ -1,0 +1,250 @@
+"""Plans of Winograd's convolutions: which convolutions pay, and how their tiles are cut in blocks."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import ceil
+
+from ..... import cost
+from ..convolution.layout import Layout, tile_size
+from ..convolution.shape import Correlation, Grid, Plane, Tap
+from ..vectors import InVectors, odd_lines
+from .matrices import TAPS, matrices
+
+
+@dataclass(eq=False, repr=False)
+class Blocks(InVectors):
+    """Tiles of `results` x `results` numbers, and how they are met: some small images at a time, or a band of rows of tiles of one.
+
+    image, result   height and width of a channel of what is read, and of what the tiles make up
+    border          zeros above and to the left of the image
+    rows, columns   of tiles, of one image
+    images          of a block
+    bands           blocks of an image, `tall` ones of `band_rows + 1` rows of tiles and then others of `band_rows`
+    """
+
+    dtype: str
+    lanes: int
+    is_fused: bool
+    results: int
+    groups: int
+    inputs: int
+    outputs: int
+    image: tuple
+    result: tuple
+    border: tuple
+    images: int
+    bands: int
+    band_rows: int
+    tall: int
+
+    @property
+    def matrices(self):
+        """The transforms."""
+        return matrices(self.results)
+
+    @property
+    def size(self):
+        """Numbers of a tile of the image along each side."""
+        return self.results + TAPS - 1
+
+    @property
+    def places(self):
+        """Products of a tile, for each two channels."""
+        return self.size**2
+
+    @property
+    def columns(self):
+        """Tiles of a row."""
+        return ceil(self.result[1] / self.results)
+
+    @property
+    def tiles(self):
+        """The most tiles of a block."""
+        return self.images * (self.band_rows + (self.tall > 0)) * self.columns
+
+    def tasks(self, batch):
+        """How many blocks so many images are."""
+        return ceil(batch / self.images) * self.bands
+
+    @cached_property
+    def image_layout(self):
+        """One channel of an image as planes, in which neighbouring tiles have neighbouring numbers."""
+        return self._laid_out(self.image, self.border, self.size)
+
+    @cached_property
+    def result_layout(self):
+        """The same of a channel of results, whose tiles do not overlap."""
+        return self._laid_out(self.result, (0, 0), self.results)
+
+    def _laid_out(self, image, border, size):
+        """Planes for tiles of `size` numbers a side, which are `results` numbers apart."""
+        step, side = self.results, range(size)
+        planes = tuple([Plane((i - border[0], step), (j - border[1], step)) for i, j in product(range(step), repeat=2)])
+        taps = tuple([Tap(size * i + j, i % step * step + j % step, i // step, j // step) for i, j in product(side, repeat=2)])
+        rows = ceil(self.result[0] / step)
+        grid = Grid((0, 1, rows), (0, 1, self.columns), taps)
+        correlation = Correlation(image, (rows, self.columns), 1, 1, 1, planes, (grid,))
+        return Layout(correlation, self.dtype, self.lanes, self.is_fused, self.bands, self.band_rows, self.tall, 1, 1)
+
+
+@dataclass(eq=False, repr=False)
+class Correlating(Blocks):
+    """A convolution, or the gradient of its image.
+
+    source   the steps of images, channels, rows and columns
+    weight   the first number, and the steps of output channels, input channels, groups, and rows and columns of the kernel
+    bias     the step of the bias, or None
+    height   output channels of a register tile, `vectors` its vectors of tiles
+    """
+
+    source: tuple
+    weight: tuple
+    bias: int | None
+    height: int
+    vectors: int
+
+    @property
+    def factors_line(self):
+        """Numbers from one row of transformed kernels, of an output channel, to the next."""
+        return odd_lines(self._whole(self.inputs), self.dtype)
+
+    @property
+    def line(self):
+        """Numbers from one channel of the transformed image to the next."""
+        return odd_lines(self._whole(self.tiles) + self.lanes, self.dtype)
+
+    # An odd number of cache lines lies between what is written for one place and for the next, or all of them would meet in one
+    # set of the first cache.
+
+    @property
+    def factors_place(self):
+        """Numbers of the transformed kernels of one place."""
+        return odd_lines(self.outputs * self.factors_line, self.dtype)
+
+    @property
+    def image_place(self):
+        """Numbers of the transformed image of one place."""
+        return odd_lines(self.inputs * self.line, self.dtype)
+
+    @property
+    def products_place(self):
+        """Numbers of the products of one place."""
+        return odd_lines(self.outputs * self.line, self.dtype)
+
+    @property
+    def factors(self):
+        """Numbers of all transformed kernels."""
+        return self.groups * self.places * self.factors_place
+
+    @property
+    def planes(self):
+        """Numbers of the layout of a channel."""
+        return self.image_layout.channel
+
+    @property
+    def row(self):
+        """Numbers of a row of results, in whole vectors."""
+        return self._whole(self.columns) * self.results
+
+    @property
+    def room(self):
+        """Numbers of scratch memory of one chunk: transformed image, products, layout of a channel, rows of results."""
+        products = self.places * (self.image_place + self.products_place)
+        return odd_lines(products + self.planes + self.results * self.row, self.dtype)
+
+    def _whole(self, count):
+        return ceil(count / self.lanes) * self.lanes
+
+
+@dataclass(eq=False, repr=False)
+class Weighing(Blocks):
+    """The gradient of a kernel.
+
+    source, other   steps of images, channels, rows and columns of the convolution's input and output
+    height          output channels of a register tile, `vectors` its vectors of input channels
+    shares          parts of the output channels that chunks of their own make
+    """
+
+    source: tuple
+    other: tuple
+    height: int
+    vectors: int
+    shares: int
+
+    @property
+    def inputs_line(self):
+        """Numbers of all input channels of a tile, in whole vectors."""
+        return odd_lines(ceil(self.inputs / self.lanes) * self.lanes, self.dtype)
+
+    @property
+    def share(self):
+        """The most output channels of a share."""
+        return ceil(self.outputs / self.shares)
+
+    @property
+    def outputs_line(self):
+        """Numbers of a share's output channels of a tile, in whole vectors."""
+        return odd_lines(ceil(self.share / self.lanes) * self.lanes, self.dtype)
+
+    @property
+    def sums_place(self):
+        """Numbers of the sums of one place."""
+        return odd_lines(self.outputs * self.inputs_line, self.dtype)
+
+    @property
+    def partial(self):
+        """Numbers of the sums of one part of the batch."""
+        return self.groups * self.places * self.sums_place
+
+    @property
+    def image_place(self):
+        """Numbers of the transformed image of one place, with tiles behind the last one that vectors reach."""
+        return odd_lines((self.tiles + self.lanes) * self.inputs_line, self.dtype)
+
+    @property
+    def result_place(self):
+        """The same of the transformed gradient of the result."""
+        return odd_lines((self.tiles + self.lanes) * self.outputs_line, self.dtype)
+
+    @property
+    def square(self):
+        """Numbers of the transformed tiles of a vector of channels."""
+        return self.places * self.lanes * self.lanes
+
+    @property
+    def room(self):
+        """Numbers of scratch memory of one chunk: both transformed, the layouts of a vector of channels, and what becomes of
+        these.
+        """
+        both = self.places * (self.image_place + self.result_place)
+        planes = self.lanes * (self.image_layout.channel + self.result_layout.channel)
+        return odd_lines(both + planes + self.square, self.dtype)
+
+
+def correlating_of(results, correlation, border, dtype, target, source, weight, bias, least):
+    """The plan of a convolution, `correlation`, of images with such a border, in at least so many bands an image."""
+    blocks = _blocks(results, correlation, border, cost.WINOGRAD_TILES, least)
+    lanes = target.lanes(dtype)
+    plan = Correlating(dtype, lanes, target.has_fma, *blocks, source, weight, bias, 1, 1)
+    height, vectors = tile_size(target, lanes, correlation.outputs, plan.tiles)
+    return Correlating(dtype, lanes, target.has_fma, *blocks, source, weight, bias, height, vectors)
+
+
+def weighing_of(results, correlation, border, dtype, target, source, other):
+    """The plan of the gradient of a kernel."""
+    blocks = _blocks(results, correlation, border, cost.WINOGRAD_WEIGHT_TILES, 1)
+    lanes = target.lanes(dtype)
+    height, vectors = tile_size(target, lanes, correlation.outputs, correlation.inputs)
+    shares = max(1, min(4, correlation.outputs // 128))
+    return Weighing(dtype, lanes, target.has_fma, *blocks, source, other, height, vectors, shares)
+
+
+def _blocks(results, correlation, border, tiles, least):
+    """The fields of `Blocks` for so many tiles of a block at most, and at least so many bands of an image."""
+    rows, columns = (ceil(n / results) for n in correlation.result)
+    bands = min(max(ceil(rows * columns / tiles), least), rows)
+    short, tall = divmod(rows, bands)
+    images = max(1, tiles // (rows * columns)) if bands == 1 else 1
+    sizes = correlation.groups, correlation.inputs, correlation.outputs, correlation.image, correlation.result
+    return results, *sizes, border, images, bands, short, tall

@@ -1,0 +1,150 @@
+"""The gradient of a kernel: image and gradient of the result are transformed and multiplied place by place, which sums over
+tiles, and the sums of all parts of the batch are transformed back.
+"""
+
+from functools import partial
+
+from ..... import cost
+from .. import emit, ir
+from ..convolution.entry import Entry
+from ..convolution.image import lay_out
+from ..convolution.layout import heights
+from ..emit import I64, at
+from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
+from .matrices import TAPS, transposed
+from .transform import both_sides, clear, each_image, tiles_of, transformed
+
+
+def write_sums(module, name, plan):
+    """The entry that makes the sums of one part of the batch, of one share of the output channels.
+
+    Its buffers are input, output, the sums and scratch memory; its words the number of tasks, which are blocks of tiles, of
+    parts, and of images.
+    """
+    entry = Entry(module, name, ("source", "other", "partial", "scratch"), ("tasks", "parts", "batch"), {None: plan.item})
+    b, tiles = entry.builder, Functions(module, name, partial(_write_tile, plan))
+    part, share = b.sdiv(entry.chunk, I64(plan.shares)), b.srem(entry.chunk, I64(plan.shares))
+    # One after the other in scratch memory.
+    image = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
+    result = at(b, image, plan.item, plan.places * plan.image_place)
+    planes = at(b, result, plan.item, plan.places * plan.result_place)
+    planes_too = at(b, planes, plan.item, plan.lanes * plan.image_layout.channel)
+    square = at(b, planes_too, plan.item, plan.lanes * plan.result_layout.channel)
+    clear(b, plan, planes, plan.lanes * (plan.image_layout.channel + plan.result_layout.channel) + plan.square)
+    own_sums = at(b, entry.pointers["partial"], plan.item, (part, plan.partial))
+    first, end = (b.sdiv(b.mul(i, entry.words["tasks"]), entry.words["parts"]) for i in (part, b.add(part, I64(1))))
+    low, high = (b.sdiv(b.mul(i, I64(plan.outputs)), I64(plan.shares)) for i in (share, b.add(share, I64(1))))
+    with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
+        channel = b.mul(group.index, I64(plan.inputs))
+        _transform(entry, plan, task.index, plan.image_layout, plan.matrices.image, ("source", plan.source), channel,
+                   I64(plan.inputs), (planes, square, image), plan.inputs_line, plan.image_place)
+        channel = b.add(b.mul(group.index, I64(plan.outputs)), low)
+        _transform(entry, plan, task.index, plan.result_layout, transposed(plan.matrices.result), ("other", plan.other), channel,
+                   b.sub(high, low), (planes_too, square, result), plan.outputs_line, plan.result_place)
+        count = tiles_of(b, plan, task.index, entry.words["batch"])
+        is_later = b.icmp_signed(">", task.index, first)
+        sums = at(b, own_sums, plan.item, (group.index, plan.places * plan.sums_place))
+        with emit.loop(b, 0, plan.places) as place:
+            left = at(b, result, plan.item, (place.index, plan.result_place))
+            right = at(b, image, plan.item, (place.index, plan.image_place))
+            here = at(b, sums, plan.item, (place.index, plan.sums_place))
+            for height, row in each_height(b, low, high, plan.height):
+                lines = at(b, left, plan.item, b.sub(row, low)), at(b, here, plan.item, (row, plan.inputs_line))
+                _row_of_tiles(b, plan, tiles, height, lines, right, count, is_later)
+    b.ret_void()
+    return entry.function
+
+
+def _transform(entry, plan, task, layout, matrix, named, channel, channels, rooms, line, step):
+    """Some channels of a block: for each place of a tile a line of channels for each tile."""
+    b, (name, steps), (planes, square, target), lanes = entry.builder, named, rooms, plan.lanes
+    for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
+        before = b.mul(place, I64(plan.band_rows * plan.columns))
+        # As many channels at a time as a vector has lanes, so that squares of them can be transposed.
+        with emit.loop(b, 0, channels, lanes) as start:
+            source = at(b, entry.pointers[name], plan.item, (number, steps[0]), (b.add(channel, start.index), steps[1]))
+            some = emit.minimum(b, lanes, b.sub(channels, start.index))
+            with emit.loop(b, 0, some) as lane:
+                here = at(b, planes, plan.item, (lane.index, layout.channel))
+                lay_out(b, layout, plan.item, at(b, source, plan.item, (lane.index, steps[1])), steps[1:], here, first_row)
+            with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns, lanes) as column:
+                with emit.loop(b, 0, some) as lane:
+                    here = at(b, planes, plan.item, (lane.index, layout.channel))
+                    found = transformed(b, plan, layout, matrix, here, row.index, column.index)
+                    store(b, found, [at(b, square, plan.item, (lane.index, lanes), i * lanes * lanes) for i in range(plan.places)])
+                tile = b.add(b.add(before, b.mul(row.index, I64(plan.columns))), column.index)
+                _put_transposed(b, plan, square, at(b, target, plan.item, (tile, line), start.index), line, step)
+
+
+def _put_transposed(b, plan, square, target, line, step):
+    """Lines of channels by tiles become lines of tiles by channels, for each place."""
+    lanes = plan.lanes
+    with emit.loop(b, 0, plan.places) as place:
+        here, there = at(b, square, plan.item, (place.index, lanes * lanes)), at(b, target, plan.item, (place.index, step))
+        rows = [emit.load(b, at(b, here, plan.item, i * lanes), plan.vector) for i in range(lanes)]
+        store(b, emit.transpose(b, rows, emit.item_bytes(plan.item)), [at(b, there, plan.item, i * line) for i in range(lanes)])
+
+
+def _row_of_tiles(b, plan, tiles, height, lines, right, count, is_later):
+    """A few output channels: register tiles over all input channels."""
+    left, sums = lines
+    vectors, column = -(-plan.inputs // plan.lanes), 0
+    for width, wide in heights(vectors, plan.vectors):
+        with emit.loop(b, 0, wide) as tile:
+            place = b.add(b.mul(tile.index, I64(width * plan.lanes)), I64(column))
+            arguments = [left, *[at(b, p, plan.item, place) for p in (right, sums)], count, is_later]
+            tiles.call(b, (height, width), arguments)
+        column += wide * width * plan.lanes
+
+
+def _write_tile(plan, b, arguments, height, vectors):
+    """One size of register tile: (gradient of the result, image, sums, tiles, whether there are sums already)."""
+    result, image, sums, count, is_later = arguments
+    tile, columns = Tile(plan.vector, height, vectors, plan.is_fused), range(0, vectors * plan.lanes, plan.lanes)
+    steps = cost.TILE_STEPS
+    left = Blocks(result, plan.outputs_line, range(0, steps * plan.outputs_line, plan.outputs_line), plan, range(height),
+                  broadcast(plan))
+    right = Blocks(image, plan.inputs_line, range(0, steps * plan.inputs_line, plan.inputs_line), plan, columns, contiguous(plan))
+    places = [at(b, sums, plan.item, i * plan.inputs_line + j) for i in range(height) for j in columns]
+    begun = loaded_if(b, is_later, places, plan.vector)
+    store(b, tile.over(b, unrolled(b, count, steps), left, right, begun), places)
+
+
+def write_total(module, name, plan):
+    """The entry that adds up the sums of all parts, in order, transforms them back, and puts them in the places of the weight.
+
+    Its buffers are the sums and the result; its words the number of parts and of chunks.
+    """
+    entry = Entry(module, name, ("partial", "result"), ("parts", "chunks"), {None: plan.item})
+    b, taps = entry.builder, TAPS * TAPS
+    found = emit.scratch(b, ir.ArrayType(plan.vector, taps))
+    first, end = entry.share(plan.groups * plan.outputs, entry.words["chunks"])
+    with emit.loop(b, first, end) as line:
+        group, output = b.sdiv(line.index, I64(plan.outputs)), b.srem(line.index, I64(plan.outputs))
+        source = at(b, entry.pointers["partial"], plan.item, (group, plan.places * plan.sums_place),
+                    (output, plan.inputs_line))
+        target = at(b, entry.pointers["result"], plan.item, (line.index, plan.inputs * taps))
+        with emit.loop(b, 0, plan.inputs, plan.lanes) as channel:
+            totals = _totals(entry, plan, at(b, source, plan.item, channel.index))
+            square = [totals[i : i + plan.size] for i in range(0, plan.places, plan.size)]
+            kernel = both_sides(b, transposed(plan.matrices.kernel), square, plan.is_fused)
+            store(b, [x for row in kernel for x in row], [at(b, found, plan.item, i * plan.lanes) for i in range(taps)])
+            with emit.loop(b, 0, emit.minimum(b, plan.lanes, b.sub(I64(plan.inputs), channel.index))) as lane:
+                there = at(b, target, plan.item, (b.add(channel.index, lane.index), taps))
+                for i in range(taps):
+                    value = emit.load(b, at(b, found, plan.item, i * plan.lanes, lane.index), plan.item)
+                    emit.store(b, value, at(b, there, plan.item, i))
+    b.ret_void()
+    return entry.function
+
+
+def _totals(entry, plan, source):
+    """For each place the sum of a vector of all parts: in their order, whoever made them, for the same bits on any number of
+    threads.
+    """
+    b = entry.builder
+    with emit.loop(b, 0, entry.words["parts"], 1, [emit.zeros(plan.vector)] * plan.places) as part:
+        here = at(b, source, plan.item, (part.index, plan.partial))
+        found = [emit.load(b, at(b, here, plan.item, i * plan.sums_place), plan.vector) for i in range(plan.places)]
+        part.values = [b.fadd(total, value) for total, value in zip(part.values, found, strict=True)]
+    return part.results
