@@ -34,7 +34,7 @@ def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_firs
     assert several == {
         "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "quantized_linear": ["QuantizedProduct", "QuantizedMatmul"],
         "finish_means": ["Finished", "InPlace"],
-        **dict.fromkeys(("conv2d", "conv2d_input", "conv2d_weight"), ["Winograd", "Convolution"])}
+        **{op: ["Winograd", "Convolution"] for op in ("conv2d", "conv2d_input", "conv2d_weight")}}
 
 
 @pytest.mark.parametrize("entry", kinds.KINDS, ids=lambda entry: entry.name)
