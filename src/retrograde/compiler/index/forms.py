@@ -6,13 +6,8 @@ its own. So a layer that repeats is planned once, and each further one costs a w
 
 from operator import itemgetter
 
-import numpy as np
-
-from ...core.symbol import Symbol
 from .box import Box
 from .expression import Load
-
-_NESTED = frozenset([tuple, list])
 
 
 class Form:
@@ -64,8 +59,7 @@ class Forms:
 
     def __init__(self, schedule, make):
         self._schedule, self._make = schedule, make
-        self._forms, self._of_step = {}, {}
-        self._signatures, self._known = {}, {}
+        self._signatures, self._forms, self._of_step = schedule.facts.signatures, {}, {}
 
     def of(self, step):
         """(form, buffers) of the loops of a step."""
@@ -83,7 +77,7 @@ class Forms:
 
         Nodes and constants are numbered as they are met, so that steps with equal keys compute the same of theirs, node by node.
         """
-        is_loaded, rounded, stage = self._schedule.is_loaded, self._schedule.rounded, step.stage
+        is_loaded, rounded, stage, signatures = self._schedule.is_loaded, self._schedule.rounded, step.stage, self._signatures
         met = list(dict.fromkeys(step.roots))
         numbers, roots = {id(root): number for number, root in enumerate(met)}, len(met)
         key, buffers = [roots, step.domain, step.reduced], list(met)
@@ -91,9 +85,9 @@ class Forms:
             is_read = is_loaded(node, stage)
             if is_read and number >= roots:
                 buffers.append(node)
-                key += (-1, self._known_as((node.shape, node.dtype)))
+                key += (-1, signatures.number((node.shape, node.dtype)))
                 continue
-            signature, constants = self._signature(node)
+            signature, constants = signatures[node]
             key.append(4 * signature + 2 * is_read + (node in rounded))
             for part in node.inputs:
                 place = numbers.setdefault(id(part), len(met))
@@ -104,43 +98,3 @@ class Forms:
             for constant in constants:
                 key.append(numbers.setdefault(id(constant), -len(numbers)))
         return tuple(key), tuple(buffers)
-
-    def _known_as(self, facts):
-        """The number of some facts."""
-        return self._known.setdefault(facts, len(self._known))
-
-    def _signature(self, node):
-        """What a node is by itself, as a number, and the constants among its arguments."""
-        found = self._signatures.get(node)
-        if found is None:
-            constants = []
-            facts = node.op, node.shape, node.dtype, _argument_keys(node.args, constants)
-            found = self._signatures[node] = self._known_as(facts), constants
-        return found
-
-
-def _argument_keys(args, constants):
-    """What arguments are, without the nodes among them; those that may be computed with are added to `constants`."""
-    found = []
-    for a in args:
-        if isinstance(a, Symbol):
-            found.append(Symbol)
-        elif a.__class__ in _NESTED:
-            found.append((a.__class__, _argument_keys(a, constants)))
-        elif isinstance(a, (np.dtype, type)):
-            found.append(a)
-        elif isinstance(a, slice):
-            found.append((slice, repr(a)))
-        else:
-            constants.append(a)
-            found.append(_constant_key(a))
-    return tuple(found)
-
-
-def _constant_key(constant):
-    if not isinstance(constant, np.ndarray):
-        return constant.__class__, repr(constant)
-    # What becomes a number is told by that; what lies in memory is the same for all steps of a form.
-    if constant.size and (constant.size == 1 or not any(constant.strides)):
-        return constant.dtype, constant.shape, constant.flat[0].tobytes()
-    return id(constant)
