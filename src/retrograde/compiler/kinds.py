@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ..core.symbol import Symbol
+from .graph.signatures import Signatures
 from .graph.views import index_map
 from .index.pieces import PIECES
 from .kernels.inline import Elementwise, Leaf, Several
@@ -90,15 +91,16 @@ class Facts:
     """What is known about each node of one graph, found once."""
 
     def __init__(self):
-        self._maps, self._pieces = {}, {}
+        self.signatures, self._maps, self._pieces = Signatures(), {}, {}
         #: kind(node) is what a node is to the compiler, as `Kind`. It is asked ten times for each node.
         self.kind = _Kinds(self).__getitem__
 
     def index_map(self, node):
         """The index map of a movement node, or None."""
-        if node not in self._maps:
-            self._maps[node] = index_map(node.op, node.args[0].shape, node.args[1:])
-        return self._maps[node]
+        signature, _ = self.signatures[node]
+        if signature not in self._maps:
+            self._maps[signature] = index_map(node.op, node.args[0].shape, node.args[1:])
+        return self._maps[signature]
 
     def pieces(self, node):
         """The pieces that a node is joined from and what is between them; None if it is not."""
@@ -130,18 +132,25 @@ class _Kinds(dict):
 
     def __init__(self, facts):
         super().__init__()
-        self._facts = facts
+        self._facts, self._by_signature = facts, {}
 
     def __missing__(self, node):
-        self[node] = found = _kind(self._facts, node)
+        if node.op is None:
+            found = _LEAF
+        else:
+            # One of several results is of the kind of the node that it is a result of.
+            of = source(node)
+            key = self._facts.signatures[of][0], node.shape is None
+            found = self._by_signature.get(key)
+            if found is None:
+                found = self._by_signature[key] = _kind(self._facts, node, of)
+        self[node] = found
         return found
 
 
-def _kind(facts, node):
-    # One of several results is of the kind of the node that it is a result of.
-    of = source(node)
+def _kind(facts, node, of):
     if of.op is None:
-        return _LEAF if node.op is None else _LIBRARY
+        return _LIBRARY
     # By name first: of some thirty kinds one or two are asked for a node.
     for entry in _BY_OP.get(of.op.name, ()):
         kind = entry.kind

@@ -11,17 +11,13 @@ from math import inf, prod
 import numpy as np
 
 from ..core.dispatch import operands_of
-from ..core.symbol import Symbol
 from ..errors import VerifierError
 from .graph.effects import has_effect
-from .graph.infer import infer
+from .graph.infer import infer, known_as
 from .graph.loop_op import Loop
 from .graph.recorder import PICK
 from .passes.order import risky_steps
 from .verify_setting import is_on
-
-#: Constants of at most so many elements stand in the keys of what is known of an op's result.
-_SMALL = 64
 
 
 def before(draft):
@@ -105,7 +101,7 @@ def _spec_of_pick(node):
 def _spec(op, args):
     """The shape that an op gives, and the dtypes that it may have: that of its kernel, and what the algebra makes of it."""
     try:
-        key = op, *[_key(a) for a in args]
+        key = op, *[known_as(a) for a in args]
         found = _KNOWN.get(key)
     except TypeError:
         return _inferred(op, args)
@@ -125,21 +121,6 @@ _MOST = 16384
 def _inferred(op, args):
     shape, dtype = infer(op, args)
     return tuple(shape), (np.dtype(dtype), np.dtype(op.algebra.settled_dtype(dtype, operands_of(op, args))))
-
-
-def _key(argument):
-    """What the result of an op depends on of an argument; a TypeError where that is too much to keep."""
-    if isinstance(argument, Symbol):
-        return Symbol, argument.shape, argument.dtype
-    if isinstance(argument, (tuple, list)):
-        return argument.__class__, *[_key(a) for a in argument]
-    if isinstance(argument, np.ndarray):
-        if argument.size > _SMALL:
-            raise TypeError
-        return np.ndarray, argument.shape, argument.dtype, argument.tobytes()
-    if isinstance(argument, slice):
-        return slice, _key(argument.start), _key(argument.stop), _key(argument.step)
-    return argument.__class__, repr(argument) if isinstance(argument, (float, complex)) else argument
 
 
 # Steps

@@ -104,10 +104,18 @@ def renewed(node, args):
     return node if symbols_in(args) == node.inputs else Symbol(node.op, args, node.shape, node.dtype)
 
 
+def remade(node, made):
+    """`node` with what `made` has in the place of its arguments: itself where these stand for themselves, as most do."""
+    for a in node.inputs:
+        if made[a] is not a:
+            return Symbol(node.op, replaced(node.args, made.__getitem__), node.shape, node.dtype)
+    return node
+
+
 def substituted(outputs, stand_ins):
     """`outputs` with others in the place of some nodes, below which nothing is looked at. Iterative."""
     made, roots = dict(stand_ins), [o for o in outputs if isinstance(o, Symbol)]
-    complete(made, roots, lambda node: renewed(node, replaced(node.args, made.__getitem__)))
+    complete(made, roots, lambda node: remade(node, made))
     return [made[o] if isinstance(o, Symbol) else o for o in outputs]
 
 

@@ -28,6 +28,45 @@ def infer(op, args):
         return _declared(op, args)
     if op.broadcasts:
         return _broadcast(op, tuple([(a.shape, a.dtype) if hasattr(a, "dtype") else (None, a.__class__, a) for a in args]))
+    if getattr(op, "is_foreign", True):  # the kernel of a user's may give another shape the next time
+        return _found(op, args)
+    try:
+        key = op, *[known_as(a) for a in args]
+        found = _KNOWN.get(key)
+    except TypeError:
+        return _found(op, args)
+    if found is None:
+        # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
+        if len(_KNOWN) >= _MOST:
+            _KNOWN.clear()
+        found = _KNOWN[key] = _found(op, args)
+    return list(found) if op.is_multiple else found
+
+
+#: What `infer` has found, of so many at most: layers that repeat ask for the same again and again.
+_KNOWN: dict = {}
+_MOST = 16384
+#: Constants of at most so many elements stand in the keys of what is known.
+_SMALL = 64
+
+
+def known_as(argument):
+    """What the spec of an op's result depends on of an argument; a TypeError where that is too much to keep."""
+    if isinstance(argument, Symbol):
+        return Symbol, argument.shape, argument.dtype
+    if isinstance(argument, (tuple, list)):
+        return argument.__class__, *[known_as(a) for a in argument]
+    if isinstance(argument, np.ndarray):
+        if argument.size > _SMALL or argument.dtype.hasobject:
+            raise TypeError
+        return np.ndarray, argument.shape, argument.dtype, argument.tobytes()
+    if isinstance(argument, slice):
+        return slice, known_as(argument.start), known_as(argument.stop), known_as(argument.step)
+    return argument.__class__, repr(argument) if isinstance(argument, (float, complex)) else argument
+
+
+def _found(op, args):
+    """As `infer`, with nothing known."""
     with np.errstate(all="ignore"):
         shape = NotImplemented if op.result_shape is None else op.result_shape(*args)
         if shape is not NotImplemented:

@@ -7,13 +7,15 @@ import numpy as np
 
 from ...core import registry
 from ...core.symbol import Symbol, ordered
-from ...dtypes import name_of
+from ...dtypes import bfloat16, name_of
 from .loop_op import Loop
 from .recorder import PICK
 
 #: Ops of which the files are part of every name: see `machine.fingerprint`.
 _OURS = f"{__package__.partition('.')[0]}.ops."
 _PLAIN = frozenset([bool, int, float, complex, bytes, type(None), slice, type(Ellipsis)])
+#: The classes of NumPy's numbers, each of which stands for a dtype.
+_CLASSES = frozenset([np.dtype(code).type for code in "?bhilqBHILQefdFD"] + [bfloat16.type])
 
 
 class NoKeyError(Exception):
@@ -84,7 +86,14 @@ class _Key:
             return "number", _dtype(argument.dtype), argument.tobytes()
         if isinstance(argument, np.dtype):
             return "dtype", _dtype(argument)
+        if is_type_of_numbers(argument):
+            return "type", _dtype(np.dtype(argument))
         raise NoKeyError
+
+
+def is_type_of_numbers(argument):
+    """Whether an argument is a dtype given as the class of its numbers, as in `x.astype(np.float32)`."""
+    return isinstance(argument, type) and argument in _CLASSES
 
 
 def _spec(node):

@@ -8,6 +8,7 @@ from ...dtypes import name_of
 from ...shapes import row_major
 from .box import Box
 from .expression import Expression
+from .forms import Forms
 from .problem import Problem
 
 
@@ -37,13 +38,16 @@ class Accesses:
     """The boxes and the products of the steps of a schedule; their buffers are nodes and arrays."""
 
     def __init__(self, schedule):
-        self._schedule, self._boxes, self._products, self._constants = schedule, {}, {}, {}
+        self._schedule, self._forms, self._products, self._constants = schedule, Forms(schedule, self._boxed), {}, {}
+
+    def form(self, step):
+        """(`Form`, buffers) of the loops of a step."""
+        return self._forms.of(step)
 
     def box(self, step):
         """The loops of a step."""
-        if step not in self._boxes:
-            self._boxes[step] = self._boxed(step)
-        return self._boxes[step]
+        form, buffers = self.form(step)
+        return form.box_of(buffers)
 
     def product(self, step):
         """The matrix product of a step."""

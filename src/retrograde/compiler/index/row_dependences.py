@@ -21,6 +21,10 @@ class Met(NamedTuple):
     strangers: set
     parts: set
 
+    def renamed(self, names):
+        """What a pass meets that has other buffers, by `names`, in the place of these."""
+        return Met(*[{names.get(name, name) for name in part} for part in self])
+
 
 class RowFacts:
     """What is known of the rows that passes go over, found once."""

@@ -21,7 +21,8 @@ class Kind:
 
     def matches(self, node, facts):
         """Whether a node of one of the ops that the list has for this kind is of it; for an op with several results, whether
-        these are.
+        these are. It is asked of one node of each signature (`graph.signatures`), so that it may look at the arguments, but not at
+        what these are made of.
         """
         raise NotImplementedError
 

@@ -34,7 +34,9 @@ class Loops(Kernel):
         return row_counts(step.domain)
 
     def met(self, step, rows, accesses):
-        return met_by_loops(accesses.box(step), rows)
+        form, buffers = accesses.form(step)
+        found = form.once(("met", rows), lambda: met_by_loops(form.box, rows))
+        return None if found is None else found.renamed(form.names(buffers))
 
     def is_worth_tiling(self, step):
         # A fold of rows is what others go over the same rows for again. Elementwise passes alone are fused, or have nothing in
@@ -42,27 +44,29 @@ class Loops(Kernel):
         return bool(step.reduced) and prod(step.domain) >= cost.TILED_NUMBERS
 
     def rows_read(self, step, accesses):
-        return [e.buffer for e in accesses.box(step).entries if isinstance(e, Load)]
+        form, buffers = accesses.form(step)
+        read = form.once("read", lambda: [e.buffer for e in form.box.entries if isinstance(e, Load)])
+        return form.counterparts(read, buffers)
 
     def launches(self, step, assembler):
         return self._launches(step, assembler, None)
 
     def rows_launches(self, step, nest, assembler, panels):
-        local = {id(node): (nest.block_bytes(node), place) for node, place in nest.local.items()}
-        rows = assembler.code("loop_plan").Rows(nest.rows, nest.block, nest.frame, local)
-        return self._launches(step, assembler, rows)
+        return self._launches(step, assembler, nest)
 
     @staticmethod
-    def _launches(step, assembler, rows):
-        plan = assembler.code("loop_plan").plan_loops(assembler.box(step), assembler.target, rows)
-        unit = assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
+    def _launches(step, assembler, nest):
+        form, buffers = assembler.form(step)
+        local = None if nest is None else tuple([_local(nest, buffer) for buffer in buffers])
+        asked = None if nest is None else (nest.rows, nest.block, nest.frame, local)
+        plan, unit = form.once(("plan", asked), lambda: _planned(form, asked, assembler))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
             # One for each chunk, since they may run at the same time.
             scratch[id(plan.tape)] = Scratch(plan.tape.nbytes * plan.chunks)
-        buffers = tuple(scratch.get(id(b), b) for b in plan.buffers)
+        slots = tuple([scratch.get(id(b), b) for b in form.counterparts(plan.buffers, buffers)])
         seconds = plan.work * cost.ENTRY_SECONDS
-        launch = assembler.launch(step, unit, unit.name, buffers, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
+        launch = assembler.launch(step, unit, unit.name, slots, tuple(plan.words), plan.chunks, assembler.lasts(step), seconds)
         if not plan.partials:
             return [launch]
         # One thread, after all chunks: parts are added in the same order whoever made them.
@@ -115,6 +119,23 @@ class Pair(Kind):
 
     def stores(self, node, step, expression):
         return [_half(node, number, expression.add(part)) for number, part in enumerate(node.args)]
+
+
+def _local(nest, buffer):
+    """The bytes of a block of a buffer that lies in the frames of a nest, and its place there; None of others."""
+    place = nest.local.get(buffer) if isinstance(buffer, Symbol) else None
+    return None if place is None else (nest.block_bytes(buffer), place)
+
+
+def _planned(form, asked, assembler):
+    """(plan, unit) of the loops of a form; `asked` says of which rows of a nest, None outside of nests."""
+    plans, rows = assembler.code("loop_plan"), None
+    if asked is not None:
+        count, block, frame, local = asked
+        framed = {id(buffer): where for buffer, where in zip(form.buffers, local, strict=True) if where is not None}
+        rows = plans.Rows(count, block, frame, framed)
+    plan = plans.plan_loops(form.box, assembler.target, rows)
+    return plan, assembler.unit(plan.key(), lambda module, name: assembler.code("loops").write_loops(module, name, plan))
 
 
 def reduced_axes(node):

@@ -109,7 +109,7 @@ class Matmul(Kernel):
 
     def panels(self, step, problem, counts, assembler):
         """The plan that packs the second operand, and that of each of `counts` rows which reads what it packed."""
-        return assembler.code("matmul").choose_panels(assembler.target, problem, counts)
+        return assembler.once(assembler.code("matmul").choose_panels, assembler.target, problem, counts)
 
     def loops(self, step):
         node = step.roots[0]
@@ -181,7 +181,7 @@ def part_unit(writer, spec):
 
 
 def _chosen(problem, writer):
-    return writer.code("matmul").choose(writer.target, problem)
+    return writer.once(writer.code("matmul").choose, writer.target, problem)
 
 
 def _is_matrix(argument, dtype):

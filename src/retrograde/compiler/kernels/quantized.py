@@ -63,14 +63,15 @@ class QuantizedMatmul(Matmul):
 
     def launches(self, step, assembler):
         product, storage = assembler.product(step), assembler.storage
-        plan = assembler.code("matmul").choose_blocks(assembler.target, product.problem, self._blocks(step, assembler))
+        choose = assembler.code("matmul").choose_blocks
+        plan = assembler.once(choose, assembler.target, product.problem, self._blocks(step, assembler))
         result, lasts = storage(step.roots[0]), assembler.lasts(step)
         return [product_launch(step, product, plan, assembler, product.b, storage, result, lasts,
                                matrix_item=self.matrix_item)]
 
     def panels(self, step, problem, counts, assembler):
-        code = assembler.code("matmul")
-        return code.choose_panels(assembler.target, problem, counts, self._blocks(step, assembler))
+        choose = assembler.code("matmul").choose_panels
+        return assembler.once(choose, assembler.target, problem, counts, self._blocks(step, assembler))
 
     @staticmethod
     def _blocks(step, assembler):

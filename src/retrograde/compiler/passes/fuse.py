@@ -51,6 +51,7 @@ class Schedule:
             # What is stored changes stages, and stages what several steps compute: again until nothing is added. Nodes are only
             # ever added, so it ends.
             self._stages = self._staged()
+            self._available = self._available_from()
             self.steps, self._computed = self._grouped(), {}
             expensive = self._expensive_and_shared()
             if not expensive:
@@ -88,6 +89,9 @@ class Schedule:
         moved = {} if self._unmoved else usable
         for node in self.nodes:
             kind = self.facts.kind(node)
+            if kind.is_work and not self._unmoved:  # most nodes: nothing but the operands, which the loop computes
+                stages[node] = usable[node] = max([usable[a] for a in node.inputs], default=0)
+                continue
             if (memory := kind.memory(node, self.facts)) is not None:
                 read = [self._in_memory(a, stages) for a in memory]
             else:
@@ -128,11 +132,14 @@ class Schedule:
             groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
         return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
 
+    def _available_from(self):
+        """For each stored node the stage after which kernels read it from memory; -1 where all do."""
+        kind, stages = self.facts.kind, self._stages
+        return {n: -1 if n.op is None or self._is_apart(n, kind(n)) else stages[n] for n in self.stored}
+
     def is_loaded(self, node, stage):
         """Whether a kernel of `stage` reads `node` from memory rather than computing it."""
-        if node not in self.stored:
-            return False
-        return node.op is None or self._is_apart(node, self.facts.kind(node)) or self._stages[node] < stage
+        return self._available.get(node, stage) < stage
 
     def read_by(self, step):
         """The stored nodes that a step reads."""
@@ -143,15 +150,16 @@ class Schedule:
     def below(self, step):
         """The stored nodes that the loops of a step read on their way to its results."""
         found, stack, seen = [], [a for root in step.roots for a in root.inputs], set()
+        available, stage = self._available, step.stage
         while stack:
             node = stack.pop()
             if node in seen:
                 continue
             seen.add(node)
-            if self.is_loaded(node, step.stage):
+            if available.get(node, stage) < stage:  # `is_loaded`, which is asked for each node of each step
                 found.append(node)
             elif node.op is not None:
-                stack.extend(node.inputs)
+                stack += node.inputs
         return found
 
     def _expensive_and_shared(self):
@@ -162,7 +170,10 @@ class Schedule:
         for step in self.steps:
             if step.kernel.fuses:
                 repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
-        tiled = {n for n in stages if n not in self.stored and kind(n).tiles(n, self.facts) is not None and self._is_expensive(n)}
+        tiled = {
+            n for n in stages if not kind(n).is_work and n not in self.stored and kind(n).tiles(n, self.facts) is not None
+            and self._is_expensive(n)
+        }
         # What is stored is read; views and the like become addresses, and are no work by themselves.
         expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
         # To store all of a chain would write every link; what is stored first makes the rest of the chain cheap.
@@ -193,13 +204,13 @@ class Schedule:
 
     def _inside(self, step):
         roots, seen = set(step.roots), set()
-        stack = list(roots)
+        stack, available, stage = list(roots), self._available, step.stage
         while stack:
             node = stack.pop()
-            if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
+            if node in seen or (available.get(node, stage) < stage and node not in roots):
                 continue
             seen.add(node)
-            stack.extend(node.inputs)
+            stack += node.inputs
         return seen
 
     def _is_expensive(self, node):

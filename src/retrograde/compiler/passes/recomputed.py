@@ -14,12 +14,11 @@ def met_at_several_places(schedule, is_expensive):
     each of them counts as a loop of its own for what it needs itself.
     """
     facts = schedule.facts
-    if not any([facts.kind(node).is_moving for node in schedule.nodes]):
-        return set()
+    moving = {node for node in schedule.nodes if facts.kind(node).is_moving}
     loops, met, found = {}, {}, set()
-    for step in schedule.steps:
+    for step in _that_move(moving, schedule):
         for node in _computed(step, schedule):
-            loop = loops.setdefault((step.stage, step.domain), _Loop(step.stage, step.domain))
+            loop = loops.get(_loop_of(step)) or loops.setdefault(_loop_of(step), _Loop(*_loop_of(step)))
             met.setdefault(node, {})[loop] = {loop.start}
     for node in reversed(schedule.nodes):
         places = met.pop(node, None)
@@ -39,9 +38,24 @@ def met_at_several_places(schedule, is_expensive):
     return found
 
 
+def _that_move(moving, schedule):
+    """The steps whose loops may meet a node at several places: of those over one domain, at one stage, one computes a node that is
+    among `moving`, or the domain has an axis of length 1, which is a place of its own.
+    """
+    if not moving:
+        return []
+    fusing = [step for step in schedule.steps if step.kernel.fuses]
+    found = {_loop_of(step) for step in fusing if not moving.isdisjoint(schedule.computed_by(step))}
+    return [step for step in fusing if 1 in step.domain or _loop_of(step) in found]
+
+
+def _loop_of(step):
+    return step.stage, step.domain
+
+
 def _computed(step, schedule):
     """What a step computes at the point of its loop itself."""
-    for root in step.roots if step.kernel.fuses else ():
+    for root in step.roots:
         for node in schedule.facts.kind(root).at_point(root, schedule.facts):
             if node is root or not schedule.is_loaded(node, step.stage):
                 yield node

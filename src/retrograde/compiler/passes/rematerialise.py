@@ -11,7 +11,7 @@ where the work that is done twice takes less time than to write the result and t
 from math import prod
 
 from ...core import registry
-from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ...core.symbol import Outputs, Symbol, remade, renewed, replaced
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import AFTER, PARTNERS
@@ -155,8 +155,10 @@ class _Rewriting:
         made = {}
         for node in self._outputs.nodes:
             here = copies.get(node)
-            args = replaced(node.args, lambda a, here=here: self._shown(a, here, made) if here else made[a])
-            made[node] = renewed(node, args)
+            if here is None:
+                made[node] = remade(node, made)
+            else:
+                made[node] = renewed(node, replaced(node.args, lambda a, here=here: self._shown(a, here, made)))
         return Outputs([made[o] if isinstance(o, Symbol) else o for o in self._outputs])
 
     def _shown(self, argument, here, made):

@@ -7,7 +7,7 @@ Keeps  everything that is in no pattern as it is, node by node; what the graph g
 It comes after lowering, not in it: while a graph is lowered nobody knows yet who will read a node.
 """
 
-from ...core.symbol import Outputs, Symbol, renewed, replaced
+from ...core.symbol import Outputs, Symbol, remade
 from ..rules.rule import Readers
 from ..rules.table import PATTERNS
 
@@ -31,5 +31,5 @@ def _without(pattern, outputs):
     made = {}
     for node in nodes:
         found = makers[node](node, made) if node in makers else None
-        made[node] = renewed(node, replaced(node.args, made.__getitem__)) if found is None else found
+        made[node] = remade(node, made) if found is None else found
     return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])

@@ -103,6 +103,24 @@ def test_loops_of_other_bodies_lengths_and_directions_are_other_programs(store):
             np.testing.assert_allclose(f.numpy(), expected.numpy(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_, rg.bfloat16.type, np.dtype("float16"), "int8"])
+def test_a_program_with_a_dtype_given_as_a_class_or_by_name_is_found_again(dtype, store):
+    for kind in (BuiltProgram, StoredProgram):
+        # A product of whole numbers is a library call, whose arguments are stored.
+        step = rg.jit(lambda x: (x.astype(dtype), rg.astype(x, np.int64) @ rg.full((5, 2), 3, dtype=np.int64)))
+        converted, product = step(rg.tensor(NUMBERS))
+        assert type(program(step)) is kind
+        np.testing.assert_array_equal(converted.numpy(), NUMBERS.astype(dtype))
+        np.testing.assert_array_equal(product.numpy(), NUMBERS.astype(np.int64) @ np.full((5, 2), 3))
+
+
+def test_programs_of_two_dtypes_given_as_classes_are_two(store):
+    for dtype in (np.float32, np.float64, np.int32):
+        step = rg.jit(lambda x: x.astype(dtype) + 1)
+        assert step(rg.tensor(NUMBERS)).dtype == dtype
+        assert type(program(step)) is BuiltProgram
+
+
 def test_a_constant_of_other_values_is_another_program(store):
     for table in (TABLE, TABLE + 1):
         step = rg.jit(lambda x: x * table)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ...index.expression import Load
 from ...kernels.kernel import Scratch
 from ...pipeline import planned_body
 from ...run.loop_call import LoopCall
@@ -57,11 +56,11 @@ class Assembler(Writer):
         """The matrix product of a step."""
         return self._accesses.product(step)
 
-    def box(self, step):
-        """The loops of a step, with the memory where its buffers live."""
-        box = self._accesses.box(step)
-        entries = tuple([e._replace(buffer=self.storage(e.buffer)) if isinstance(e, Load) else e for e in box.entries])
-        return box._replace(entries=entries, stores=tuple([s._replace(buffer=self.storage(s.buffer)) for s in box.stores]))
+    def form(self, step):
+        """(`Form`, buffers) of the loops of a step, with the memory where its buffers live."""
+        form, buffers = self._accesses.form(step)
+        placed = tuple(map(self.storage, buffers))
+        return form.joined(placed), placed
 
     def repeated(self, step):
         """A loop as a native step; from Python if something in its body has no kernel."""

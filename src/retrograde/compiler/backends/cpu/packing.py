@@ -7,7 +7,7 @@ import numpy as np
 from ....core import registry
 from ....core.symbol import Symbol, symbols_in
 from ....dtypes import name_of
-from ...graph.keys import name_of_op
+from ...graph.keys import is_type_of_numbers, name_of_op
 from ...graph.recorder import PICK
 from ...kernels.kernel import Scratch
 from ...run.library_call import LibraryCall
@@ -105,6 +105,8 @@ class _Objects:
             return "dtype", _dtype_name(argument)
         if isinstance(argument, np.generic):
             return "number", (_dtype_name(argument.dtype), argument.tobytes())
+        if is_type_of_numbers(argument):
+            return "type", _dtype_name(np.dtype(argument))
         is_view = isinstance(argument, Symbol) and id(argument) not in self._numbers
         return "object", self._computed(argument) if is_view else self.number(argument)
 
@@ -158,6 +160,7 @@ _READERS = {
     "list": lambda what, objects: [_read(part, objects) for part in what],
     "slice": lambda what, objects: slice(*[_read(part, objects) for part in what]),
     "dtype": lambda what, objects: np.dtype(what),
+    "type": lambda what, objects: np.dtype(what).type,
     "number": lambda what, objects: np.frombuffer(what[1], what[0])[0],
     "object": lambda what, objects: objects[what],
 }

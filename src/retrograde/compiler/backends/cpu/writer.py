@@ -14,7 +14,7 @@ class Writer:
     launch = Launch
 
     def __init__(self, target, threads=None):
-        self.target, self._threads = target, threads
+        self.target, self._threads, self._known = target, threads, {}
 
     @property
     def threads(self):
@@ -24,6 +24,13 @@ class Writer:
     def unit(self, key, write, is_final=False):
         """The unit that `write(module, name)` writes; see `unit_of`."""
         return unit_of(key, write, self.target, is_final)
+
+    def once(self, make, *arguments):
+        """`make(*arguments)`, a plan that depends on nothing else; made once for equal arguments, as those of equal layers are."""
+        found = self._known.get((make, arguments))
+        if found is None:
+            found = self._known[make, arguments] = make(*arguments)
+        return found
 
     @staticmethod
     def code(name):

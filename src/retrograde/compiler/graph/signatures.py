@@ -1,0 +1,54 @@
+"""Signatures: what a node is by itself, as a number. Nodes that compute the same of operands of equal shapes and dtypes share one,
+as those of layers that repeat and of the updates of many parameters do, so that what depends on nothing else is found once for all.
+"""
+
+import numpy as np
+
+from ...core.symbol import Symbol
+
+_NESTED = frozenset([tuple, list])
+_PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis)])
+
+
+class Signatures(dict):
+    """By node (its signature, the constants among its arguments), found when it is first asked for."""
+
+    def __init__(self):
+        super().__init__()
+        #: The number of each signature, and of other `facts`.
+        self._numbers = {}
+
+    def __missing__(self, node):
+        constants = []
+        found = self[node] = self.number((node.op, node.shape, node.dtype, _keys_of(node.args, constants))), constants
+        return found
+
+    def number(self, facts):
+        """The number of some hashable facts, the same for equal ones."""
+        return self._numbers.setdefault(facts, len(self._numbers))
+
+
+def _keys_of(args, constants):
+    """What arguments are, of nodes their shapes and dtypes; all else is added to `constants`, in order."""
+    found = []
+    for a in args:
+        if isinstance(a, Symbol):
+            found.append((a.shape, a.dtype))
+        elif a.__class__ in _NESTED:
+            found.append((a.__class__, _keys_of(a, constants)))
+        else:
+            constants.append(a)
+            found.append(_key_of(a))
+    return tuple(found)
+
+
+def _key_of(constant):
+    """What tells a constant from others: its type and number; of what is in memory, and of objects, which one it is."""
+    kind = constant.__class__
+    if kind in _PLAIN or kind is slice:
+        return kind, repr(constant)  # which tells zeros of different sign apart
+    if isinstance(constant, np.generic):
+        return kind, constant.tobytes()
+    if isinstance(constant, np.ndarray) and constant.size and (constant.size == 1 or not any(constant.strides)):
+        return constant.dtype, constant.shape, constant.flat[0].tobytes()
+    return kind, id(constant)
