@@ -13,6 +13,7 @@ from .loop_crossings import Crossings
 from .loop_folds import Folds, write_finish
 from .loop_rounds import Rounds
 from .loop_values import Values
+from .prefetch import Prefetches
 from .tapes import Tapes
 from .vecmath.elements import dtype_of
 
@@ -49,7 +50,7 @@ class _Entry(Entry):
         self.pointers[buffer] = self.ir.gep(self.pointers[buffer], [self.ir.add(frame, before)], source_etype=ir.IntType(8))
 
 
-class _Writer(Values, Rounds, Crossings, Folds):
+class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
     """Writes one kernel, from the outermost loop in."""
 
     def __init__(self, entry, plan):
@@ -73,6 +74,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
         self.early, self.late = {}, []
         self._find_early()
+        self._find_distant()
 
     def write(self):
         self._start_sums()
@@ -85,6 +87,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
             # The mask is known as soon as the counter of the vector loop is: all that is inside that loop shares it.
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
+        self._prefetch(level)
         self._compute(level)
         if level == self.kept:
             self._clear_sums()
@@ -132,6 +135,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         """Run the rest of the kernel for the counter of this loop from `start` to before `stop`, at least once."""
         # What the body computes is known inside of the loop only: outside, its values would not dominate their uses.
         loop, outer = self.loops[level], dict(self.values)
+        self.stops[loop] = stop
         # A loop of one iteration is none: LLVM would find that out too, after it has unrolled and cleaned up.
         if isinstance(start, ir.Constant) and isinstance(stop, ir.Constant) and stop.constant - start.constant <= step:
             self.counters[loop] = start
