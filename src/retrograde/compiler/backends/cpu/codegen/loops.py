@@ -11,6 +11,7 @@ from .counting import counted
 from .entry import Entry
 from .loop_crossings import Crossings
 from .loop_folds import Folds, write_finish
+from .loop_lanes import has_payloads, is_packed
 from .loop_rounds import Rounds
 from .loop_values import Values
 from .prefetch import Prefetches
@@ -65,7 +66,8 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         # cache, and to compile.
         self.is_heavy = plan.size > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
-        self.k.on_check = self._check
+        self.k.on_check, self.k.has_payloads = self._check, has_payloads(self.box)
+        self.is_packed = is_packed(self.box, self.vector, bool(plan.runs))
         self.lengths = [
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
@@ -87,6 +89,8 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
             # The mask is known as soon as the counter of the vector loop is: all that is inside that loop shares it.
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
+        # A mask is of lanes in their order.
+        self.k.is_packed = self.is_packed and self.mask is None
         self._prefetch(level)
         self._compute(level)
         if level == self.kept:
