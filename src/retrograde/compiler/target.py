@@ -42,6 +42,11 @@ class Target(NamedTuple):
         return self.machine == "aarch64" or "+f16c" in self.features.split(",")
 
     @property
+    def has_avx2(self):
+        """Whether it shuffles vectors of 32 bytes, and has no longer ones."""
+        return self.vector_bytes == 32 and "+avx2" in self.features.split(",")
+
+    @property
     def has_bfloat16(self):
         """Whether it has instructions for bfloat16 in vectors of 64 bytes."""
         return self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")

@@ -158,3 +158,62 @@ def test_what_is_rounded_goes_on_in_its_own_type(source, target):
     x, y = drawn(2, 3).astype(as_dtype(source)), drawn(3, 7, seed=1).astype(np.float64)
     found, expected = rg.jit(f)(x, y), f(rg.tensor(x), rg.tensor(y))
     assert found.dtype == expected.dtype and np.allclose(found, expected, rtol=0.01, atol=0.01)
+
+
+def test_a_number_that_was_only_widened_is_not_rounded_again():
+    step = rg.jit(rg.grad(lambda x, y: (x * y).sum()))
+    x, y = (rg.tensor(drawn(40, 30, seed=seed)) for seed in (0, 5))
+    assert np.array_equal(wide(step(x, y)), wide(y))
+    assert "rounded" not in [op for kernel in step.explain().kernels for op in kernel.ops]
+
+
+#: Lengths of a vector of several registers, less and more than it, of chunks, and of rows that begin anywhere.
+@pytest.mark.parametrize("shape", [(31,), (32,), (65,), (5003,), (70_001,), (3, 257), (64, 96)])
+@pytest.mark.parametrize("f", [
+    lambda x, y: x * 2 + y, lambda x, y: (x * y, y - x), lambda x, y: x[..., ::-1] + y, lambda x, y: (x + y, (x * y).sum(-1)),
+    lambda x, y: x + x.astype("float32") * y, lambda x, y: x * rg.abs(y).max(-1, keepdims=True)],
+    ids=["one", "two", "turned", "folded", "mixed", "broadcast"])
+def test_numbers_are_where_they_belong_whatever_the_order_of_lanes(f, shape):
+    x, y = (drawn(*shape, seed=seed) for seed in (0, 2))
+    found, expected = rg.jit(f)(x, y), f(wide_tensor(x), wide_tensor(y))
+    for part, exact in zip(*[z if isinstance(z, tuple) else (z,) for z in (found, expected)], strict=True):
+        exact = exact.numpy()
+        slack = 1e-4 * np.sqrt(shape[-1]) if exact.ndim < len(shape) else 1e-6
+        assert (np.abs(wide(part) - exact) <= 2.01 * UNIT["bfloat16"] * np.abs(exact) + slack).all()
+
+
+def wide_tensor(x):
+    return rg.tensor(x.astype(np.float64))
+
+
+@is_native
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name not in ("maximum", "minimum", "where", "power")])
+def test_nan_stays_nan_whatever_its_bits(name):
+    bits = np.concatenate([np.arange(1, 128, dtype=np.uint16) + start for start in (0x7F80, 0xFF80)])
+    x = np.concatenate([np.tile(bits, 9), [0x3F80]]).astype(np.uint16).view(as_dtype("bfloat16"))
+    with np.errstate(all="ignore"):
+        found = wide(rg.jit(FUNCTIONS[name])(x, x))
+    assert np.isnan(found[:-1]).all() and not np.isnan(found[-1])
+
+
+@pytest.mark.parametrize("bits", [0x7F800001, 0xFF800001, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFF8001])
+def test_one_nan_among_numbers_of_float32_is_narrowed_as_nan(bits):
+    cast = rg.jit(lambda x: x.astype("bfloat16"))
+    for place in (0, 9, 40, 2049):
+        x = drawn(2050, dtype="float32")
+        x.view(np.uint32)[place] = bits
+        found = wide(cast(x))
+        assert np.flatnonzero(np.isnan(found)).tolist() == [place]
+        kept = np.arange(len(x)) != place
+        assert np.array_equal(found[kept], x[kept].astype(as_dtype("bfloat16")).astype(np.float64))
+
+
+@is_native
+@pytest.mark.parametrize("f", [
+    lambda x: rg.softmax(x, axis=1) * 1.375, lambda x: rg.nn.functional.layer_norm(x, (40,)) * 1.375,
+    lambda x: rg.mean(x * x, axis=1, keepdims=True) * x], ids=["softmax", "layer norm", "mean"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_ops_of_several_make_goes_on_unrounded_in_a_pass(f, dtype):
+    x = drawn(24, 40, dtype=dtype)
+    exact = wide(rg.jit(f)(wide(x).astype(np.float32)))
+    assert (np.abs(wide(rg.jit(f)(x)) - exact) <= 1.0001 * UNIT[dtype] * np.abs(exact) + 1e-6).all()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..target import ITEM_BYTES
 from .elements import CHEAP_OPS, CHECKS, PARTNERS
-from .expression import Apply, Constant, Load
+from .expression import Apply, Constant, Load, depends_of
 
 #: A function takes about as long as this many cheap ops.
 _FUNCTION = 12
@@ -138,7 +138,7 @@ class Box(NamedTuple):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
         if len(self.lengths) < 2:
             return 0 if self.lengths else None
-        read = Counter([_lines(e) for e in self.entries if isinstance(e, Load)])
+        read = Counter([self._lines_read(e) for e in self.entries if isinstance(e, Load)])
         written = Counter([_lines(s) for s in self.stores if s.combine is None])
         computed = Counter()
         for (name, steps), count in self._applied().items():
@@ -146,6 +146,14 @@ class Box(NamedTuple):
         costs = [self._cost_in_vectors(i, read, written, computed) for i in range(len(self.lengths))]
         # Of equals the last: the innermost loop has what lies side by side.
         return max([i for i, cost in enumerate(costs) if cost == min(costs)])
+
+    def _lines_read(self, load):
+        """How the address of a load moves. With the loops that a chosen position depends on it moves by whole rows, or anywhere."""
+        steps = _lines(load)
+        for number, stride, *_ in load.chosen:
+            flags = depends_of(self.entries[number]) or (0,) * len(steps)
+            steps = tuple([step + max(stride, 2) if flag else step for step, flag in zip(steps, flags, strict=True)])
+        return steps
 
     def _cost_in_vectors(self, i, read, written, computed):
         """What there is to do for each element if loop `i` runs in vectors: how often what is `read` and `written`, by the steps of

@@ -67,6 +67,13 @@ def in_float32(node, args, node_of):
     return (args, dtype) if infer(op, args) == (node.shape, dtype) else None
 
 
+def is_widened(node, dtype):
+    """Whether a node in float32 is nothing but numbers of `dtype`, such as what is left of a product with one: rounded to it, they
+    are what they were.
+    """
+    return isinstance(node, Symbol) and node.op is ASTYPE and is_narrow(node.args[0]) and node.args[0].dtype == dtype
+
+
 def _common(node, args):
     """The type of half precision that all operands of an elementwise op meet in; None if it is another one."""
     if node.dtype in NARROW:

@@ -18,7 +18,7 @@ from ...ops.manipulation.movements import broadcast_to
 from ..graph.constants import constant_key
 from ..lowering.complex_parts import Parts, known_parts
 from ..lowering.complexes import COMPLEX, IMAG, REAL, in_parts, involves_complex, is_shown_as_it_is
-from ..lowering.half_precision import NARROW, ROUNDED, in_float32, is_computed_wide
+from ..lowering.half_precision import NARROW, ROUNDED, in_float32, is_computed_wide, is_widened
 from ..lowering.own_kernel import is_own, traced_kernel
 from ..rules.simplify import folded, simplified
 from ..trace.trace import PICK, Trace
@@ -142,6 +142,8 @@ class _Lowering:
         return self._rounded(self._equal_to(PICK, args, node.shape, dtype), node.dtype)
 
     def _rounded(self, node, dtype):
+        if is_widened(node, dtype):
+            return node.args[0]
         return node if node.dtype == dtype else self._equal_to(ROUNDED, (node, dtype), node.shape, dtype)
 
     # Complex numbers

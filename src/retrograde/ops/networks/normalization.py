@@ -16,7 +16,7 @@ from .._native import by_rows
 from .._samples import call
 from ..axes.reductions import mean
 from ..elementary.arithmetic import reciprocal, sqrt
-from ..elementary.conversions import astype, widened
+from ..elementary.conversions import astype, is_narrow, narrowed, widened
 from ..manipulation.movements import reshape, unbroadcast
 
 
@@ -41,8 +41,13 @@ def _affine(x, weight, bias):
     return scaled if bias is None else scaled + bias
 
 
+def _of_the_type(z, x):
+    """`z`, which was computed from `widened(x)`, in the type of `x`, whatever the types of weights made of it."""
+    return narrowed(z, x) if is_narrow(x) else astype(z, x.dtype)
+
+
 def _standardize_in_ops(x, weight, bias, axis, eps):
-    return astype(_affine(_standard(x, axis, eps)[0], weight, bias), x.dtype)
+    return _of_the_type(_affine(_standard(x, axis, eps)[0], weight, bias), x)
 
 
 def check_floats(x):
@@ -224,7 +229,7 @@ def _root_factor(x, axis, eps):
 
 def _rms_norm_in_ops(x, normalized_shape, weight, eps):
     wide, axis, eps = _rms_terms(x, normalized_shape, weight, eps)
-    return astype(_affine(wide * _root_factor(wide, axis, eps), weight, None), x.dtype)
+    return _of_the_type(_affine(wide * _root_factor(wide, axis, eps), weight, None), x)
 
 
 def _rms_shape(x, normalized_shape, weight, _):

@@ -35,6 +35,12 @@ def test_a_reduction_over_rows_runs_along_the_array_that_is_too_large_for_caches
     assert box.vector_loop() == 0
 
 
+def test_rows_at_positions_that_are_data_are_summed_along_the_row():
+    position, row = Load(object(), 0, (1, 0), "int64"), Load(object(), 0, (0, 1), "float32", depends=(1, 1), chosen=((0, 64, 5000, False),))
+    box = Box((2048, 64), (False, True), (position, row), (Store(object(), 1, 0, (1, 0), "float32", "sum"),))
+    assert box.vector_loop() == 1
+
+
 def test_a_box_without_loops_has_none_to_run_in_vectors():
     assert Box((), (), (), ()).vector_loop() is None
 

@@ -1,6 +1,7 @@
 """Lanes: how many elements one value of a loop kernel holds, which is one vector of them, or several."""
 
-from ....index.expression import Apply, depends_of, dtype_of_entry
+from ....index.box import is_ordered
+from ....index.expression import Apply, Constant, Load, depends_of, dtype_of_entry
 from .vecmath.elements import BYTES, in_registers, is_float
 
 #: A body with fewer entries than the first runs on several vectors at once, which keeps the processor busy and loads each
@@ -12,6 +13,8 @@ _FEWEST_ITERATIONS_OF_RUNS, _FEWEST_ITERATIONS = 1, 4
 _WIDE_FUNCTIONS, _WIDE = frozenset(["gelu_erf", "gelu_erf_slope", "erfc"]), 24
 #: What does fewer entries in all than this is not worth the code for most vectors at once.
 _WIDE_WORK = 8192
+#: What memory has without a NaN of more bits than bfloat16 keeps.
+_PAYLOAD_FREE = frozenset(["bfloat16", "bool", "int8", "int16", "int32", "int64"])
 
 
 def chosen_lanes(entries, box, vector, target, has_runs):
@@ -41,3 +44,41 @@ def _wide_lanes(box, vector, lanes, target):
     while lanes < length <= _WIDTH * lanes and lanes * BYTES["float32"] < _WIDTH * target.vector_bytes:
         lanes *= 2
     return lanes
+
+
+def has_payloads(box):
+    """Whether NaN in a kernel may have bits that bfloat16 has no room for: where all numbers from memory are bfloat16, and no
+    constant is NaN, arithmetic makes none.
+    """
+    read = {e.dtype for e in box.entries if isinstance(e, Load)}
+    is_nan = any([isinstance(e, Constant) and e.value != e.value for e in box.entries])
+    own = all([_is_own(e.node.op) for e in box.entries if isinstance(e, Apply)])
+    return is_nan or not own or not read <= _PAYLOAD_FREE
+
+
+def is_packed(box, vector, has_runs):
+    """Whether the lanes of a kernel may stand in any order, in which bfloat16 is widened and packed again: it computes by element,
+    of bfloat16 that lies side by side, and stores the same, or folds all lanes.
+    """
+    if vector is None or has_runs or box.crossing(vector) is not None:
+        return False
+    if not all([_fits_any_order(store, box, vector) for store in box.stores]):
+        return False
+    moves = lambda number: bool(loops := depends_of(box.entries[number])) and loops[vector]
+    moving = [e for number, e in enumerate(box.entries) if moves(number)]
+    is_read = lambda load: _is_beside(load, vector) and not load.chosen and load.guard is None
+    # What moves with the loop and reads nothing that does would be of places, not of numbers.
+    return all([is_read(e) if isinstance(e, Load) else isinstance(e, Apply) and any(map(moves, e.arguments)) for e in moving])
+
+
+def _fits_any_order(store, box, vector):
+    """Whether a store of bfloat16 is packed again, or a fold is of all lanes, in no order of theirs."""
+    return _is_beside(store, vector) if store.combine is None else bool(box.is_reduced[vector]) and not is_ordered(store)
+
+
+def _is_beside(part, vector):
+    return part.dtype == "bfloat16" and part.steps[vector] == 1 and part.part is None
+
+
+def _is_own(op):
+    return op.emit is None or op.emit.__module__.startswith("retrograde.")

@@ -11,8 +11,10 @@ from .counting import counted
 from .entry import Entry
 from .loop_crossings import Crossings
 from .loop_folds import Folds, write_finish
+from .loop_lanes import has_payloads, is_packed
 from .loop_rounds import Rounds
 from .loop_values import Values
+from .prefetch import Prefetches
 from .tapes import Tapes
 from .vecmath.elements import dtype_of
 
@@ -49,7 +51,7 @@ class _Entry(Entry):
         self.pointers[buffer] = self.ir.gep(self.pointers[buffer], [self.ir.add(frame, before)], source_etype=ir.IntType(8))
 
 
-class _Writer(Values, Rounds, Crossings, Folds):
+class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
     """Writes one kernel, from the outermost loop in."""
 
     def __init__(self, entry, plan):
@@ -64,7 +66,8 @@ class _Writer(Values, Rounds, Crossings, Folds):
         # cache, and to compile.
         self.is_heavy = plan.size > _HEAVY
         self.k = Builder(self.ir, lanes=self.lanes, inline="noinline" if self.is_heavy or plan.runs else None)
-        self.k.on_check = self._check
+        self.k.on_check, self.k.has_payloads = self._check, has_payloads(self.box)
+        self.is_packed = is_packed(self.box, self.vector, bool(plan.runs))
         self.lengths = [
             entry.numbers.get(("length", i), _INDEX(n)) for i, n in enumerate(self.box.lengths)
         ]
@@ -73,6 +76,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
         self.early, self.late = {}, []
         self._find_early()
+        self._find_distant()
 
     def write(self):
         self._start_sums()
@@ -85,6 +89,9 @@ class _Writer(Values, Rounds, Crossings, Folds):
             # The mask is known as soon as the counter of the vector loop is: all that is inside that loop shares it.
             left = self.ir.sub(self.lengths[self.vector], self.counters[self.vector])
             self.mask = self.k.first_lanes(left)
+        # A mask is of lanes in their order.
+        self.k.is_packed = self.is_packed and self.mask is None
+        self._prefetch(level)
         self._compute(level)
         if level == self.kept:
             self._clear_sums()
@@ -132,6 +139,7 @@ class _Writer(Values, Rounds, Crossings, Folds):
         """Run the rest of the kernel for the counter of this loop from `start` to before `stop`, at least once."""
         # What the body computes is known inside of the loop only: outside, its values would not dominate their uses.
         loop, outer = self.loops[level], dict(self.values)
+        self.stops[loop] = stop
         # A loop of one iteration is none: LLVM would find that out too, after it has unrolled and cleaned up.
         if isinstance(start, ir.Constant) and isinstance(stop, ir.Constant) and stop.constant - start.constant <= step:
             self.counters[loop] = start

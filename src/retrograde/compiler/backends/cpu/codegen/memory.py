@@ -8,7 +8,13 @@ _INDEX = ir.IntType(64)
 
 
 class Memory:
-    """The part of the kernel builder that loads and stores; masks are kept in memory as bytes."""
+    """The part of the kernel builder that loads and stores; masks are kept in memory as bytes.
+
+    `is_packed` says that lanes of bfloat16 stand in the order of packing (see `vecmath.half_precision`), `has_payloads` that NaN
+    may have bits that bfloat16 has no room for.
+    """
+
+    is_packed, has_payloads = False, True
 
     def offset(self, pointer, index, dtype=None):
         """The address of element `index` (a value of dtype int64, or a Python number)."""

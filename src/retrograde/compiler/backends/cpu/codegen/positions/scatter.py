@@ -10,7 +10,8 @@ from ..... import cost
 from .. import emit, ir
 from ..emit import I64
 from ..entry import Entry
-from ..vecmath.elements import ELEMENTS
+from ..prefetch import is_large, later_one, prefetch_written
+from ..vecmath.elements import BYTES, ELEMENTS
 
 
 class ScatterPlan(NamedTuple):
@@ -27,7 +28,12 @@ class ScatterPlan(NamedTuple):
     @property
     def key(self):
         """What the code depends on."""
-        return "scatter", self.dtype, self.index_dtype, self.lanes, self.width == 1
+        return "scatter", self.dtype, self.index_dtype, self.lanes, self.width == 1, self.is_distant
+
+    @property
+    def is_distant(self):
+        """Whether lines of the result are asked for before they are read."""
+        return is_large(self.size * self.width * BYTES[self.dtype])
 
     @property
     def work(self):
@@ -96,6 +102,7 @@ def write_scatter(module, name, plan):
 class _Writer:
     def __init__(self, module, name, plan):
         self.item, self.index_item = ELEMENTS[plan.dtype], ELEMENTS[plan.index_dtype]
+        self.item_bytes, self.is_distant = BYTES[plan.dtype], plan.is_distant
         self.lanes, self.is_narrow = plan.lanes, plan.width == 1
         entry = Entry(module, name)
         self.ir = entry.builder
@@ -139,6 +146,20 @@ class _Writer:
     def _add(self, parts, outer, i):
         """Add line `i` where its position says; a position that is out of range is noted."""
         b = self.ir
+        if self.is_distant:
+            self._ask_for_later(outer, i)
+        found, is_own = self._position(i)
+        with b.if_else(is_own) as (inside, outside):
+            with inside:
+                target, source = self._line(outer, self.size, found), self._line(outer, self.count, i)
+                join = lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c))
+                join(self.item, I64(0)) if self.is_narrow else self._along(parts, join)
+            with outside, b.if_then(b.icmp_unsigned(">=", found, self.size)):
+                b.store(I64(1), self.flag)
+
+    def _position(self, i):
+        """Position number `i`, and whether it is one of the chunk's own lines."""
+        b = self.ir
         found = b.load(emit.address(b, self.positions, i, self.index_item), typ=self.index_item)
         found = b.sext(found, I64) if self.index_item.width < 64 else found
         # A position may count from the end.
@@ -146,13 +167,15 @@ class _Writer:
         # Without signs one comparison sees both ends of the chunk's own lines. What lies in no chunk's is an error, noted by
         # all of them.
         own, lines = b.sub(found, self.first_line), b.sub(self.last_line, self.first_line)
-        with b.if_else(b.icmp_unsigned("<", own, lines)) as (inside, outside):
-            with inside:
-                target, source = self._line(outer, self.size, found), self._line(outer, self.count, i)
-                join = lambda kind, c: self._join(kind, self._at(self.out, target, c), self._at(self.x, source, c))
-                join(self.item, I64(0)) if self.is_narrow else self._along(parts, join)
-            with outside, b.if_then(b.icmp_unsigned(">=", found, self.size)):
-                b.store(I64(1), self.flag)
+        return found, b.icmp_unsigned("<", own, lines)
+
+    def _ask_for_later(self, outer, i):
+        """Ask for the line that some lines later are added to, as far as it is this chunk's."""
+        b = self.ir
+        later, is_own = self._position(later_one(b, i, self.count))
+        with b.if_then(is_own):
+            part = b.mul(b.sub(self.last, self.first), I64(self.item_bytes))
+            prefetch_written(b, self._at(self.out, self._line(outer, self.size, later), self.first), part)
 
     def _join(self, kind, target, source):
         b = self.ir

@@ -10,6 +10,7 @@ from ..... import cost
 from .. import emit, ir
 from ..emit import BYTE, I64
 from ..entry import Entry
+from ..prefetch import is_large, later_one, prefetch_written
 
 #: Bytes that are moved together.
 _VECTOR = 32
@@ -27,7 +28,12 @@ class WrittenPlan(NamedTuple):
     @property
     def key(self):
         """What the code depends on."""
-        return "written lines", self.index_bits, self.is_in_place
+        return "written lines", self.index_bits, self.is_in_place, self.is_distant
+
+    @property
+    def is_distant(self):
+        """Whether lines are asked for before they are written."""
+        return is_large(self.size * self.nbytes)
 
     @property
     def share(self):
@@ -59,13 +65,22 @@ def write_written(module, name, plan):
     if not plan.is_in_place:
         start, length = b.mul(first, nbytes), b.mul(b.sub(last, first), nbytes)
         _move(b, emit.address(b, table, start, BYTE), emit.address(b, out, start, BYTE), length)
-    with emit.loop(b, 0, count) as i:
-        found = b.load(emit.address(b, positions, i.index, item), typ=item)
+
+    def position(i):
+        """Position number `i`, and whether it is one of this chunk's lines."""
+        found = b.load(emit.address(b, positions, i, item), typ=item)
         found = b.sext(found, I64) if plan.index_bits < 64 else found
         # A position may count from the end.
         found = b.select(b.icmp_signed("<", found, I64(0)), b.add(found, size), found)
         # Without signs one comparison sees both ends. What lies in no chunk's lines is an error, noted by all of them.
-        is_own = b.icmp_unsigned("<", b.sub(found, first), b.sub(last, first))
+        return found, b.icmp_unsigned("<", b.sub(found, first), b.sub(last, first))
+
+    with emit.loop(b, 0, count) as i:
+        if plan.is_distant:
+            later, is_own = position(later_one(b, i.index, count))
+            with b.if_then(is_own):
+                prefetch_written(b, emit.address(b, out, b.mul(later, nbytes), BYTE), nbytes)
+        found, is_own = position(i.index)
         with b.if_else(is_own) as (inside, outside):
             with inside:
                 source, target = (emit.address(b, base, b.mul(at, nbytes), BYTE) for base, at in ((lines, i.index), (out, found)))

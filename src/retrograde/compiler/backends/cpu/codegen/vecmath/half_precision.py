@@ -15,6 +15,9 @@ _MAGNITUDE, _INFINITE, _QUIET = 0x7FFFFFFF, 0x7F800000, 0x400000
 _UPPER = -0x10000
 #: Numbers that an instruction for bfloat16 narrows at a time, and how another one calls those that are subnormal.
 _PART, _SUBNORMAL = 16, 0x20
+#: Numbers of float32 in a register of AVX2, the bytes of it, and those of four numbers with lower halves before upper ones.
+_REGISTER, _BYTES = 8, ir.VectorType(ir.IntType(8), 32)
+_APART = [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]
 #: The bits of float16: the sign, all but it, infinity, and what a quiet NaN has.
 _HALF_SIGN, _HALF_MAGNITUDE, _HALF_INFINITE, _HALF_QUIET = 0x8000, 0x7FFF, 0x7C00, 0x7E00
 #: float32's exponent is counted from so much more, and its mantissa has so many more bits.
@@ -26,7 +29,7 @@ _LEAST_NORMAL, _BEYOND = 0x38800000, 0x47800000
 def widened(k, bits, dtype):
     """float32 from the bits of numbers of `dtype`, float16 or bfloat16."""
     if dtype == "bfloat16":
-        return k.from_bits(k.shift_left(_unsigned(k, bits), 16))
+        return _widened_upper(k, bits)
     if k.ir.module.target.converts_half:
         return k.ir.fpext(k.ir.bitcast(bits, _half(bits)), type_of("float32", lanes_of(bits)))
     return _widened_half(k, _unsigned(k, bits))
@@ -53,6 +56,74 @@ def rounded(k, x, dtype):
 
 
 def _narrowed_upper(k, x):
+    """The bits by whole numbers. Of vectors the halves of each number are taken apart, so that rounding is done on twice as many
+    at a time; where there is a NaN, which a carry might make another number, in the way that knows of it.
+    """
+    lanes = lanes_of(x)
+    if lanes == 1:
+        return _narrowed_each(k, x)
+    order = _packed(k, lanes)
+    low, high = _halves(k, x, order)
+    # What is above one half goes up, and one half itself where the upper part is odd. Less 1 where that is even, but not below
+    # zero, the lower part says so by its first bit.
+    is_even = k.bitwise_and(k.bitwise_not(high), 1)
+    found = k.add(high, k.shift_right_unsigned(k.intrinsic("llvm.usub.sat", low, is_even), 15))
+    if not k.is_packed:
+        found = _picked(k, found, _inverse(order))
+    if not k.has_payloads:
+        return found
+    first, second = (_picked(k, x, range(start, start + lanes // 2)) for start in (0, lanes // 2))
+    is_any = k.ir.fcmp_unordered("uno", first, second)
+    return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if k.is_packed else range(lanes))])[0]
+
+
+def _halves(k, x, order):
+    """The lower and the upper halves of numbers in the order of packing."""
+    if not k.ir.module.target.has_avx2 or lanes_of(x) % (2 * _REGISTER):
+        halves = k.ir.bitcast(x, type_of("int16", 2 * lanes_of(x)))
+        return [_picked(k, halves, [2 * n + part for n in order]) for part in (0, 1)]
+    # Within each block of a register lower halves are brought before upper ones, once for both: LLVM would do it twice.
+    apart = [k.call_external("llvm.x86.avx2.pshuf.b", _BYTES, k.ir.bitcast(part, _BYTES), ir.Constant(_BYTES, _APART * 2))
+             for part in _registers(k, x)]
+    pairs = [k.ir.bitcast(part, type_of("int64", _REGISTER // 2)) for part in apart]
+    return [_joined(k, [k.ir.bitcast(k.ir.shuffle_vector(a, b, picked(part, 4 + part, 2 + part, 6 + part)), type_of("int16", 16))
+                        for a, b in zip(pairs[::2], pairs[1::2], strict=True)]) for part in (0, 1)]
+
+
+def _registers(k, x):
+    """The registers that hold a vector of float32."""
+    lanes = range(0, lanes_of(x), _REGISTER)
+    return [_picked(k, x, range(start, start + _REGISTER)) for start in lanes]
+
+
+def _packed(k, lanes):
+    """The lanes of vectors in the order in which instructions pack two registers into one: by blocks of 16 bytes of either."""
+    register, block = k.ir.module.target.vector_bytes // 4, 4
+    if lanes % (2 * register):
+        return list(range(lanes))
+    return [start + half + at + i for start in range(0, lanes, 2 * register) for at in range(0, register, block)
+            for half in (0, register) for i in range(block)]
+
+
+def _inverse(order):
+    """Where each lane stands in an order."""
+    return sorted(range(len(order)), key=order.__getitem__)
+
+
+def _picked(k, x, lanes):
+    return k.ir.shuffle_vector(x, x, picked(*lanes))
+
+
+def _widened_upper(k, bits):
+    """bfloat16 with zeros beside each number; where it is said so, such that packing brings lanes back into order."""
+    lanes = lanes_of(bits)
+    if not (k.is_packed and lanes > 1):
+        return k.from_bits(k.shift_left(_unsigned(k, bits), 16))
+    beside = [lane for place in _inverse(_packed(k, lanes)) for lane in (lanes, place)]
+    return k.ir.bitcast(k.ir.shuffle_vector(bits, k.constant_like(0, bits), picked(*beside)), type_of("float32", lanes))
+
+
+def _narrowed_each(k, x):
     return k.convert(k.shift_right_unsigned(_rounded_to_upper(k, x), 16), "int16")
 
 
