@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import CheckpointError
+from ..io import gguf
 from ..io.bounded import opened, parsed
 from ..io.mapped import mapped_weights
 from .bert import Bert
@@ -111,3 +112,20 @@ def gguf_name(architecture):
     return rename
 
 
+def json_if_there(path):
+    """The object in a file of JSON; an empty one where there is no file."""
+    return json_of(path) if path.exists() else {}
+
+
+def template_of(path):
+    """The chat template of a folder, a file of its own or a part of that of the tokenizer, or of a GGUF file; None without one."""
+    if not path.is_dir():
+        return gguf.read(path).metadata.get("tokenizer.chat_template")
+    if (path / "chat_template.jinja").exists():
+        return (path / "chat_template.jinja").read_text(encoding="utf-8")
+    found = json_if_there(path / "tokenizer_config.json").get("chat_template")
+    if isinstance(found, list):
+        found = next((part.get("template") for part in found if part.get("name") == "default"), None)
+    if found is not None and not isinstance(found, str):
+        raise CheckpointError(f"{path / 'tokenizer_config.json'} has a chat template that is no text")
+    return found

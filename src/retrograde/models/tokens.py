@@ -1,5 +1,7 @@
 """Tokenizers: texts as the numbers that a model reads, from `tokenizer.json` or from a GGUF file."""
 
+from functools import cached_property
+
 from ..errors import CheckpointError
 from ..extras import optional
 from .pieces import Pieces
@@ -18,13 +20,24 @@ class Tokenizer:
     def __init__(self, library, start=None, ends=(), adds_start=None):
         self.library, self.start, self.ends, self.adds_start = library, start, tuple(ends), adds_start
 
-    def encode(self, text, is_start=True):
-        """The tokens of a text; with `is_start` also those that the model wants to see before it."""
+    def encode(self, text, is_start=True, has_names=True):
+        """The tokens of a text; with `is_start` also those that the model wants to see before it.
+
+        With `has_names` the names of special tokens in it stand for these, and else they are text as all others.
+        """
         if isinstance(self.library, Pieces):
-            found = self.library.encode(text)
+            found = self.library.encode(text, has_names)
         else:
-            found = self.library.encode(text, add_special_tokens=is_start and self.adds_start is None).ids
+            library = self.library if has_names else self._plain
+            found = library.encode(text, add_special_tokens=is_start and self.adds_start is None).ids
         return [self.start, *found] if is_start and self.adds_start and self.start is not None else found
+
+    @cached_property
+    def _plain(self):
+        """The library's tokenizer once more, for which names of special tokens are text: that is a setting of the whole."""
+        plain = type(self.library).from_str(self.library.to_str())
+        plain.encode_special_tokens = True
+        return plain
 
     def decode(self, tokens):
         """The text of tokens, without those that only control the model."""
