@@ -6,9 +6,10 @@ import pytest
 import reference
 
 import retrograde as rg
+from retrograde.models.gguf_tokens import tokenizer_of_gguf
 from retrograde.models.pieces import Pieces
 from retrograde.models.templates import laid_out
-from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file, tokenizer_of_gguf
+from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file
 
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "oh"}, {"role": "user", "content": "the"}]
 TEMPLATE = ("{% for message in messages %}<|{{ message.role }}|>{{ message['content'] | trim }}{{ eos_token }}\n{% endfor %}"
@@ -58,7 +59,7 @@ def test_letters_that_are_no_tokens_are_written_as_bytes():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"tokenizer.ggml.model": "bert"}, "knows llama, gpt2"), ({"tokenizer.ggml.tokens": None}, "lacks tokenizer.ggml.tokens"),
+    ({"tokenizer.ggml.model": "t5"}, "knows llama, gpt2, bert"), ({"tokenizer.ggml.tokens": None}, "lacks tokenizer.ggml.tokens"),
     ({"tokenizer.ggml.scores": None}, "scores"), ({"tokenizer.ggml.scores": np.zeros(3, np.float32)}, "3 scores")])
 def test_a_vocabulary_that_is_not_right_is_refused(change, message):
     metadata = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": reference.TOKENS, "tokenizer.ggml.scores": reference.SCORES,

@@ -12,10 +12,11 @@ from ..text.models.labels import score
 from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
+from .gguf_tokens import tokenizer_of_gguf
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
-from .tokens import tokenizer_of_file, tokenizer_of_gguf
+from .tokens import tokenizer_of_file
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
@@ -217,7 +218,7 @@ def load(path, *, dtype=None, context=None) -> Any:
     copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
     model was made for less.
 
-    A folder of BERT's is an `Encoder`, which makes vectors of texts and writes none.
+    A folder or a file of BERT's is an `Encoder`, which makes vectors of texts and writes none.
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
@@ -229,6 +230,8 @@ def _of_gguf(path, dtype, context):
     content = gguf.read(path)
     network = network_of_gguf(path, content, dtype)
     tokenizer = tokenizer_of_gguf(content.metadata, network.config.end_tokens)
+    if network.config.architecture == "bert":
+        return Encoder(network, tokenizer)
     return Model(network, tokenizer, template=content.metadata.get("tokenizer.chat_template"), context=context)
 
 

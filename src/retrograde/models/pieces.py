@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import CheckpointError
 
-_SPACE = "\u2581"
+SPACE = "\u2581"
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 #: Kinds of tokens in GGUF files.
 _CONTROL, _USER_DEFINED, _BYTES = 3, 4, 6
@@ -48,7 +48,7 @@ class Pieces:
 
     def encode_part(self, text):
         """The tokens of what stands in the midst of a text: no space is put before it, and no name in it is read."""
-        return [token for piece in self._joined(text.replace(" ", _SPACE)) for token in self._tokens_of(piece)]
+        return [token for piece in self._joined(text.replace(" ", SPACE)) for token in self._tokens_of(piece)]
 
     def decode(self, tokens):
         """The text of tokens, without those that only control the model, or fill up its tables."""
@@ -57,7 +57,7 @@ class Pieces:
 
     def bytes_of(self, token):
         """What a token is in a text."""
-        return bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(_SPACE, " ").encode()
+        return bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(SPACE, " ").encode()
 
     def _plain(self, text):
         """The tokens of a text without special ones."""
