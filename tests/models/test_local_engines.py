@@ -93,6 +93,41 @@ def test_a_schema_and_a_grammar_bind_the_answer(asked, engine):
 
 
 @both
+@pytest.mark.parametrize(("prompt", "options"), [
+    ("the \ud800", {}), ("the", {"labels": ["\ud800", "a"]}), ("the", {"json_schema": "{"}), ("the", {"json_schema": "3"}), ("the", {"stop": [""]}),
+    ("the", {"top_p": 2.0}), ("the", {"top_p": -1.0}), ("the", {"labels": ["a", "a"]}), ("the", {"labels": ["", "a"]}), ("the " * 300, {}),
+    ("the " * 300, {"labels": ["a", "in"]}), ("the", {"labels": ["a", "in " * 300]})])
+def test_what_cannot_be_asked_is_an_error_of_ours_and_leaves_the_model_as_it_was(asked, engine, prompt, options):
+    model = asked(engine)
+    before = model.label_logprobs("the", LABELS)
+    with pytest.raises((ArgumentError, ModelError)):
+        model(prompt, **options)
+    assert model.label_logprobs("the", LABELS) == pytest.approx(before, abs=0 if engine == "retrograde" else 1e-5)
+
+
+@both
+def test_an_answer_that_has_begun_is_gone_on_with(asked, engine):
+    model, messages = asked(engine, True), [("user", "the cat"), ("assistant", "al the")]
+    found = model(messages, max_tokens=6, grammar="root ::= [a-z ]+")
+    assert model._prompt(text.Request.of(messages)).endswith("user:the cat;assistant:al the")
+    assert found != model(messages[:1], max_tokens=6, grammar="root ::= [a-z ]+")
+
+
+@both
+def test_odd_labels_have_the_log_probabilities_of_their_tokens(asked, engine):
+    model = asked(engine)
+    for labels in (["\n", "\n\n"], [" a", "a"], ["al", "all", "a"], ["é😀", "</s>"]):
+        prompt, wholes = model.scored(text.Request.of("the cat:", labels=labels))
+        expected = []
+        for whole in wholes:
+            with rg.no_grad():
+                logits = asked("retrograde").engine._model.network(rg.tensor([whole]))[0].numpy()
+            logs = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+            expected.append(sum(logs[place - 1, whole[place]] for place in range(len(prompt), len(whole))))
+        np.testing.assert_allclose(model.label_logprobs("the cat:", labels), expected, atol=1e-3)
+
+
+@both
 def test_answers_are_kept_bounded_and_come_back_from_a_pickle(asked, engine, tmp_path):
     model = asked(engine)
     cached = text.Cached(text.Budgeted(model, calls=1), tmp_path)

@@ -15,6 +15,9 @@ from .files import template_of
 from .model import Model, load
 from .together import Together
 
+#: What stands for a `top_p` of 0.
+_LEAST_SHARE = 1e-9
+
 
 class NetworkEngine:
     """A `Model`, behind a `soft_prompt` if there is one, as an engine (see `retrograde.text.models.engine`)."""
@@ -46,8 +49,11 @@ class NetworkEngine:
         return self._model
 
     def chat_prompt(self, messages):
-        """The messages as the text that the model was tuned to."""
-        return self._model.chat_text([{"role": message.role, "content": message.content} for message in messages])
+        """The messages as the text that the model was tuned to; an answer at their end is gone on with."""
+        *before, last = messages
+        begun = last.content if before and last.role == "assistant" else ""
+        asked = before if begun else messages
+        return self._model.chat_text([{"role": message.role, "content": message.content} for message in asked]) + begun
 
     def tokens(self, text, is_chat):
         """The tokens of a prompt; a template writes the names of special tokens, and all that there are."""
@@ -86,12 +92,16 @@ class NetworkEngine:
         """What is to be written, as a `Wish`; nothing but the options decides how tokens are drawn."""
         self._check_room(tokens)
         seed = options.pop("seed") % 2**64
+        # The likeliest token is left in any case.
+        options["top_p"] = max(options["top_p"], _LEAST_SHARE)
         (wish,) = self._model.wishes([tokens], has_logprobs=False, schema=json_schema, soft_prompt=self.soft_prompt, top_k=0,
                                      min_p=0.0, repetition_penalty=1.0, seed=seed, **options)
         return wish
 
     def _check_room(self, tokens):
         before = 0 if self.soft_prompt is None else len(self.soft_prompt.vectors)
+        if not tokens:
+            raise ModelError("the prompt is empty, and the model puts no token before a text")
         if before + len(tokens) > self._model.context:
             raise ModelError(f"the prompt ({before + len(tokens)} tokens) exceeds the context of the model, {self._model.context}; "
                              "see `context`")

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from ..errors import CheckpointError
+from ..errors import ArgumentError, CheckpointError
 from ..extras import optional
 from .pieces import Pieces
 
@@ -18,12 +18,17 @@ class Tokenizer:
 
         With `has_names` the names of special tokens in it stand for these, and else they are text as all others.
         """
-        if isinstance(self.library, Pieces):
-            found = self.library.encode(text, has_names)
-        else:
-            library = self.library if has_names else self._plain
-            found = library.encode(text, add_special_tokens=is_start and self.adds_start is None).ids
+        try:
+            found = self._found(text, is_start, has_names)
+        except (TypeError, UnicodeEncodeError):
+            raise ArgumentError(f"a text is a string without surrogates by themselves, got {text!r:.80}") from None
         return [self.start, *found] if is_start and self.adds_start and self.start is not None else found
+
+    def _found(self, text, is_start, has_names):
+        if isinstance(self.library, Pieces):
+            return self.library.encode(text, has_names)
+        library = self.library if has_names else self._plain
+        return library.encode(text, add_special_tokens=is_start and self.adds_start is None).ids
 
     @cached_property
     def _plain(self):

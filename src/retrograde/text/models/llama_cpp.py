@@ -13,7 +13,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ...errors import ModelError
+from ...errors import ArgumentError, ModelError
 from ...extras import optional
 from .labels import score
 
@@ -168,8 +168,19 @@ def _theirs(max_tokens, temperature, top_p, seed, stop, grammar, json_schema):
         options["grammar"] = grammar
     if json_schema is not None:
         # Small models would fill the whole answer with the white space that JSON allows between its parts.
-        options["json_schema"] = json.loads(json_schema) | {"x-guidance": {"whitespace_flexible": False}}
+        options["json_schema"] = _object_of(json_schema) | {"x-guidance": {"whitespace_flexible": False}}
     return options
+
+
+def _object_of(schema):
+    """The object in the text of a schema."""
+    try:
+        found = json.loads(schema)
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError(f"a schema is an object of JSON Schema, got {schema!r:.200}: {error}") from None
+    if not isinstance(found, dict):
+        raise ArgumentError(f"a schema is an object of JSON Schema, got {schema!r:.200}")
+    return found
 
 
 def _tokens(ask, text, is_start, has_marks):
