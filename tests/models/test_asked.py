@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import reference
@@ -45,3 +48,11 @@ def test_another_soft_prompt_is_another_engine(asked):
     model = TextModel(asked.model)
     before, model.soft_prompt = model.label_logprobs("the", ["a", "in"]), rg.models.SoftPrompt(asked.model, 3)
     assert model.label_logprobs("the", ["a", "in"]) == pytest.approx(asked.model.logprobs("the", [" a", " in"], model.soft_prompt)) != before
+
+
+def test_a_model_that_was_asked_comes_back_from_a_pickle(asked):
+    model = TextModel(asked.model, "tiny", rg.models.SoftPrompt(asked.model, 3))
+    before = model.label_logprobs("the", ["a", "in"]), model("the cat", max_tokens=4)
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert (again.label_logprobs("the", ["a", "in"]), again("the cat", max_tokens=4)) == before
+        assert again.identity == model.identity

@@ -32,6 +32,9 @@ class TextModel(InProcess):
             self._opened = place, NetworkEngine(self.model, self.soft_prompt)
         return self._opened[1]
 
+    def __getstate__(self):
+        return {**vars(self), "_opened": (None, None)}
+
     @property
     def has_chat(self):
         return self.model.template is not None

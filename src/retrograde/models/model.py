@@ -189,6 +189,10 @@ class Model:
     def _grammars(self):
         return Grammars(self.tokenizer, self.network.config.vocab_size)
 
+    def __getstate__(self):
+        # The library's view of the tokens is made anew where it is needed.
+        return {name: value for name, value in vars(self).items() if name != "_grammars"}
+
     def _tokens(self, prompt):
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt)
