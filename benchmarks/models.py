@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import retrograde as rg
-from retrograde.text.models.engine import Engine
+from retrograde.text.models.llama_cpp import LlamaCpp
 
 TEXT = "The quick brown fox jumps over the lazy dog and. " * 60
 
@@ -35,7 +35,7 @@ def main():
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"loading: {taken / 1024:.0f} MB at most, {before / 1024:.0f} of them before; the file has "
           f"{options.path.stat().st_size / 2**20:.0f}")
-    engine = Engine(options.path, 2048, 1)
+    engine = LlamaCpp(options.path, 2048, 1)
     long = model.tokenizer.encode(TEXT)[: options.prompt]
     for name, prompt, count in (("a token", long[:8], options.tokens), (f"{len(long)} tokens of prompt", long, 1)):
         asked = {"prompt": prompt, "cache_prompt": False, "max_tokens": count, "temperature": 0.0, "ignore_eos": True}

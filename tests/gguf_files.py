@@ -17,8 +17,8 @@ def value(given):
     """A value of metadata with its type before it."""
     if isinstance(given, bool):
         return struct.pack("<I?", 7, given)
-    if isinstance(given, int):
-        return struct.pack("<Iq", 11, given)
+    if isinstance(given, int):  # sizes are of 32 bits without a sign, which llama.cpp wants
+        return struct.pack("<II", 4, given) if 0 <= given < 2**32 else struct.pack("<Iq", 11, given)
     if isinstance(given, float):
         return struct.pack("<If", 6, given)
     if isinstance(given, str):

@@ -274,6 +274,16 @@ def test_options_of_a_server_without_its_model_and_unknown_tasks_are_errors(tmp_
     assert "a task is sentiment, topic, question, or a file such as items.jsonl; got 'weather'" in capsys.readouterr().err
 
 
+def test_an_engine_of_this_machine_takes_a_path_and_nothing_of_a_server(tmp_path, capsys):
+    path = tmp_path / "own.csv"
+    path.write_text("text,label\n" + "".join(f"a film {i},{'good' if i % 2 else 'bad'}\n" for i in range(40)), encoding="utf-8")
+    arguments = ["tune", "--task", str(path), "--engine", "retrograde", "--quiet", "--output", str(tmp_path / "out")]
+    assert main([*arguments, "--model", str(tmp_path / "nowhere")]) == 1
+    assert f"there are no weights at {tmp_path / 'nowhere'}" in capsys.readouterr().err
+    assert main([*arguments, "--model", str(tmp_path), "--base-url", "http://localhost:1/v1"]) == 1
+    assert "--base-url goes with a model behind a server" in capsys.readouterr().err
+
+
 @has_weights
 def test_the_real_model_is_tuned_on_a_few_rows(tmp_path, capsys):
     path = tmp_path / "own.csv"

@@ -310,6 +310,14 @@ _OF_CORE = {
         "primitive_vjps"), "extend"),
 }
 
+#: What runs the weights of a `text.LocalModel`, and where it is.
+_ENGINES = {"llama.cpp": ("text.models.llama_cpp", "LlamaCpp"), "retrograde": ("models.engine", "NetworkEngine")}
+
+
+def _engine(name):
+    module, kind = _ENGINES[name]
+    return getattr(importlib.import_module(f"retrograde.{module}"), kind)
+
 
 def _of_core(name):
     if name not in _OF_CORE:
@@ -318,6 +326,7 @@ def _of_core(name):
 
 
 core.provide(_of_core)
+extras.engines.update({name: lambda name=name: _engine(name) for name in _ENGINES})
 imports.watch()
 native.provide(lambda name: importlib.import_module("retrograde.compiler.calls.eager").eager(name))
 

@@ -4,6 +4,10 @@ import importlib
 
 from .errors import MissingExtraError
 
+#: What runs the weights of a `text.LocalModel`, by name: functions that load the class of an `Engine`. Some stand in layers above
+#: the one that asks, so that whoever puts the package together enters them, and others may enter theirs.
+engines = {}
+
 
 def optional(module, extra):
     """The module called `module`; a MissingExtraError that says which `extra` installs it, if it is not there.

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 import reference
+import written_models
 from test_lora import TOKENS, adapted, logits
-from test_model_files import gguf_of
 
 import retrograde as rg
 from retrograde import models
@@ -39,7 +39,7 @@ def test_a_loaded_adapter_is_the_saved_one(folder):
 
 def test_heads_in_pairs_are_written_in_the_order_of_other_files(tmp_path):
     network = reference.network_of()
-    in_halves, in_pairs = network, rg.models.load(gguf_of(tmp_path / "m.gguf", network)).network
+    in_halves, in_pairs = network, rg.models.load(written_models.llama(tmp_path / "m.gguf", network)).network
     lora = adapted(in_pairs, **SETTINGS)
     models.save_adapter(lora, tmp_path / "a")
     models.load_adapter(in_halves, tmp_path / "a")

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import reference
@@ -33,6 +36,23 @@ def test_labels_have_log_probabilities_and_a_loss_of_them_gives_feedback(asked):
     assert "good" in prompt.grad[0].data or "bad" in prompt.grad[0].data
 
 
-def test_what_it_has_not_is_an_error(asked):
-    with pytest.raises(rg.errors.UnsupportedError, match="no grammar"):
-        asked("the", grammar="root ::= [a-z]")
+def test_a_grammar_binds_the_answer_and_one_that_is_none_is_an_error(asked):
+    pytest.importorskip("llguidance", reason="comes with the extra `models`")
+    assert asked("the", grammar='root ::= "th" [ai]') in ("tha", "thi")
+    for strange in ("root ::= (", "start: nowhere"):
+        with pytest.raises(rg.errors.ArgumentError, match="grammar"):
+            asked("the", grammar=strange)
+
+
+def test_another_soft_prompt_is_another_engine(asked):
+    model = TextModel(asked.model)
+    before, model.soft_prompt = model.label_logprobs("the", ["a", "in"]), rg.models.SoftPrompt(asked.model, 3)
+    assert model.label_logprobs("the", ["a", "in"]) == pytest.approx(asked.model.logprobs("the", [" a", " in"], model.soft_prompt)) != before
+
+
+def test_a_model_that_was_asked_comes_back_from_a_pickle(asked):
+    model = TextModel(asked.model, "tiny", rg.models.SoftPrompt(asked.model, 3))
+    before = model.label_logprobs("the", ["a", "in"]), model("the cat", max_tokens=4)
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert (again.label_logprobs("the", ["a", "in"]), again("the cat", max_tokens=4)) == before
+        assert again.identity == model.identity

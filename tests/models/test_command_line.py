@@ -3,7 +3,7 @@ import sys
 
 import pytest
 import reference
-from test_model_files import gguf_of
+import written_models
 
 import retrograde as rg
 from retrograde.cli import main
@@ -11,7 +11,7 @@ from retrograde.cli import main
 
 @pytest.fixture
 def path(tmp_path):
-    return str(gguf_of(tmp_path / "m.gguf", reference.network_of("llama")))
+    return str(written_models.llama(tmp_path / "m.gguf", reference.network_of("llama")))
 
 
 def test_a_text_is_continued(path, capsys, monkeypatch):

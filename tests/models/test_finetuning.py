@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference
-from test_model_files import gguf_of
+import written_models
 
 import retrograde as rg
 from retrograde import models
@@ -131,7 +131,7 @@ def test_a_folder_of_another_run_is_refused(tmp_path):
 
 @pytest.mark.parametrize("form", [None, "Q8_0"])
 def test_the_command_writes_an_adapter_that_generate_reads(tmp_path, capsys, form):
-    model, data, out = gguf_of(tmp_path / "m.gguf", reference.network_of(), form), written(tmp_path / "x.jsonl", RECORDS), tmp_path / "out"
+    model, data, out = written_models.llama(tmp_path / "m.gguf", reference.network_of(), form), written(tmp_path / "x.jsonl", RECORDS), tmp_path / "out"
     words = ["finetune", str(data), "--model", str(model), "--out", str(out), "--length", "24", "--batch-size", "2", "--epochs", "2",
              "--lr", "0.01", "--checkpoint-layers"]
     assert main(words) == 0
@@ -153,7 +153,7 @@ def test_the_command_writes_an_adapter_that_generate_reads(tmp_path, capsys, for
 
 @pytest.mark.long
 def test_a_process_that_is_killed_at_any_moment_goes_on(tmp_path):
-    data, model = written(tmp_path / "x.jsonl", RECORDS * 10), gguf_of(tmp_path / "m.gguf", reference.network_of())
+    data, model = written(tmp_path / "x.jsonl", RECORDS * 10), written_models.llama(tmp_path / "m.gguf", reference.network_of())
     rng, name = np.random.default_rng(0), "adapter_model.safetensors"
 
     def started(out):

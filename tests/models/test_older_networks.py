@@ -126,6 +126,20 @@ def encoder_of(tmp_path):
     return rg.models.load(folder)
 
 
+def test_an_encoder_of_a_folder_has_the_pooling_that_it_says(tmp_path):
+    encoder_of(tmp_path)
+    file = tmp_path / "m" / "1_Pooling" / "config.json"
+    file.parent.mkdir()
+    for modes, of in (({"cls_token": True, "mean_tokens": False}, "first"), ({"mean_tokens": True}, "mean")):
+        file.write_text(json.dumps({"word_embedding_dimension": 32, **{f"pooling_mode_{name}": value for name, value in modes.items()}}))
+        encoder = rg.models.load(tmp_path / "m")
+        states = encoder.states("the cat")
+        np.testing.assert_array_equal(encoder(["the cat"])[0], states[0] if of == "first" else states.mean(0))
+    file.write_text(json.dumps({"pooling_mode_max_tokens": True}))
+    with pytest.raises(rg.errors.CheckpointError, match="asks for max_tokens"):
+        rg.models.load(tmp_path / "m")
+
+
 def test_an_encoder_makes_vectors_fills_gaps_and_names_classes(tmp_path):
     encoder = encoder_of(tmp_path)
     texts, tokens = ["the cat is good", "bad cat"], [[1, 4, 5, 6, 7, 2], [1, 8, 5, 2]]

@@ -1,15 +1,19 @@
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import reference
 
 import retrograde as rg
+from retrograde.models.gguf_tokens import tokenizer_of_gguf
 from retrograde.models.pieces import Pieces
 from retrograde.models.templates import laid_out
-from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file, tokenizer_of_gguf
+from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file
 
+#: Letters of several scripts, marks, and pictures.
+ODD = "".join([chr(n) for n in (*range(32, 127), *range(0xA0, 0x180), *range(0x370, 0x3FF), *range(0x4E00, 0x4E40), *range(0x1F600, 0x1F610))]) * 2
 MESSAGES = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "oh"}, {"role": "user", "content": "the"}]
 TEMPLATE = ("{% for message in messages %}<|{{ message.role }}|>{{ message['content'] | trim }}{{ eos_token }}\n{% endfor %}"
             "{% if add_generation_prompt %}<|assistant|>{% endif %}")
@@ -37,6 +41,44 @@ def test_pieces_are_joined_in_the_order_of_their_scores():
         assert pieces.decode(pieces.encode(text)) == text
 
 
+def test_pieces_of_a_large_text_are_those_of_the_library():
+    """Merges of all pairs whose union is a token, in the order of its score, as transformers converts such vocabularies."""
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    large = "".join([path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parents[2] / "docs").glob("*.md"))])[:150_000] + ODD
+    trained = library.Tokenizer(library.models.BPE())
+    trained.pre_tokenizer = library.pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
+    trained.train_from_iterator([line for line in large.split("\n") if len(line) < 200][:800], library.trainers.BpeTrainer(
+        vocab_size=1500, limit_alphabet=90, show_progress=False, max_token_length=12))
+    facts = json.loads(trained.to_str())["model"]
+    names = ["<unk>", *[f"<0x{i:02X}>" for i in range(256)], *sorted(facts["vocab"], key=facts["vocab"].get)]
+    numbers = {name: i for i, name in enumerate(names)}
+    pairs = sorted([(numbers[name], numbers[name[:i]], name[:i], name[i:]) for name in names[257:] for i in range(1, len(name))
+                    if name[:i] in numbers and name[i:] in numbers])
+    theirs = library.Tokenizer(library.models.BPE(numbers, [pair[2:] for pair in pairs], unk_token="<unk>", byte_fallback=True))
+    theirs.normalizer = library.normalizers.Replace(" ", "▁")
+    theirs.decoder = library.decoders.Sequence([library.decoders.Replace("▁", " "), library.decoders.ByteFallback(), library.decoders.Fuse()])
+    kinds = [2, *[6] * 256, *[1] * (len(names) - 257)]
+    ours = Pieces(names, -np.arange(float(len(names))), kinds, adds_space=False, unknown=0)
+    places = [*range(0, len(large), 5000), len(large)]
+    for start, end in itertools.pairwise(places):
+        found = ours.encode(large[start:end])
+        assert found == theirs.encode(large[start:end]).ids
+        assert ours.decode(found) == theirs.decode(found) == large[start:end]
+
+
+def test_names_of_special_tokens_are_text_unless_they_are_looked_for(tmp_path):
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    tokenizer = reference.tokenizer()
+    plain = tokenizer.encode("the</s>in", is_start=False, has_names=False)
+    assert 2 not in plain and plain[0] == tokenizer.encode("the", is_start=False)[0] and tokenizer.encode("the</s>in")[2] == 2
+    pairs = library.Tokenizer(library.models.BPE({name: i for i, name in enumerate(["<s>", "<b>", *"<sb>e"])}, []))
+    pairs.add_special_tokens(["<s>"])
+    pairs.add_tokens(["<b>"])
+    tokenizer = Tokenizer(pairs)
+    assert tokenizer.encode("e<s><b>") == [6, 0, 1]
+    assert tokenizer.encode("e<s><b>", has_names=False) == [6, 2, 3, 5, 1] and tokenizer.encode("e<s><b>") == [6, 0, 1]
+
+
 def test_special_tokens_are_read_by_their_names_and_left_out_of_texts():
     tokenizer = reference.tokenizer()
     found = tokenizer.encode("the</s>in")
@@ -58,7 +100,7 @@ def test_letters_that_are_no_tokens_are_written_as_bytes():
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"tokenizer.ggml.model": "bert"}, "knows llama, gpt2"), ({"tokenizer.ggml.tokens": None}, "lacks tokenizer.ggml.tokens"),
+    ({"tokenizer.ggml.model": "t5"}, "knows llama, gpt2, bert"), ({"tokenizer.ggml.tokens": None}, "lacks tokenizer.ggml.tokens"),
     ({"tokenizer.ggml.scores": None}, "scores"), ({"tokenizer.ggml.scores": np.zeros(3, np.float32)}, "3 scores")])
 def test_a_vocabulary_that_is_not_right_is_refused(change, message):
     metadata = {"tokenizer.ggml.model": "llama", "tokenizer.ggml.tokens": reference.TOKENS, "tokenizer.ggml.scores": reference.SCORES,

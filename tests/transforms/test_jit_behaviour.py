@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import warnings
 import weakref
 from collections import namedtuple
@@ -746,3 +747,15 @@ def test_a_list_or_a_module_that_has_grown_is_noticed():
     count = function.traces
     alike(rg.zeros(2))
     assert function.traces == count == 4
+
+
+@pytest.mark.parametrize("array", [np.arange(6000.0).reshape(2, 3000).T, np.arange(6000.0).reshape(2, 3000)[:, ::2]])
+def test_a_module_whose_unpickled_memory_numpy_would_not_give_back_is_compiled(array):
+    layer = nn.Module()
+    layer.weight = nn.Parameter(rg.asarray(array))
+    again = pickle.loads(pickle.dumps(layer))
+    step = rg.jit(lambda y: y + again.weight.sum())
+    assert float(step(rg.tensor(1.0))) == 1 + array.sum()
+    with rg.no_grad():
+        again.weight *= 2
+    assert float(step(rg.tensor(1.0))) == 1 + 2 * array.sum()

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from ..data import TASKS
+from ..extras import engines
 from ..text.models.choices import KINDS
 from ..text.tuning.metrics import METRICS
 from .options import MODELS, FinetuneOptions, Options, ServingOptions, TuneOptions, WritingOptions
@@ -194,6 +195,8 @@ def _add_models(models, usual):
                         "the model, if it was tuned to follow instructions)")
     models.add_argument("--proposals", type=_whole(0, 1000), default=usual.proposals, metavar="N",
                         help="how many instructions it proposes for a task of your own (default: %(default)s)")
+    models.add_argument("--engine", choices=sorted(engines), help="what runs models of this machine: then --model is a .gguf file, "
+                        'or for "retrograde" also a folder (default: llama.cpp)')
     models.add_argument("--threads", type=_whole(1, 1024), metavar="N",
                         help="threads of a local model; they change the speed alone (default: one for each idle processor)")
 

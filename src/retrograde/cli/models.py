@@ -4,6 +4,7 @@ import os
 from contextlib import ExitStack, contextmanager
 
 from .. import text
+from ..compiler.backends import set_num_threads
 from ..errors import ArgumentError
 from ..extras import optional
 from ..text.models.weights import PACKAGE
@@ -16,15 +17,18 @@ def require(options):
     """Find missing libraries and contradictions before anything is computed."""
     optional("rich.console", "tune")
     asked = {name: getattr(options, name) for name in ("base_url", "key_env", "headers", "header_env", "query", "price")}
-    is_remote = options.model is not None and not options.model.endswith(".gguf")
-    if is_remote:
+    if not _is_local(options.model, options):
         optional("httpx", "text")
         return
     needless = [f"--{name.replace('_', '-').removesuffix('s')}" for name, value in asked.items() if value]
     if needless:
         raise ArgumentError(f"{', '.join(needless)} goes with a model behind a server; name it with --model")
-    for module in ("xllamacpp", *((PACKAGE,) if options.model is None else ())):
-        optional(module, "tune")
+    if options.engine != "retrograde":
+        optional("xllamacpp", "tune")
+    elif options.threads is not None:
+        set_num_threads(options.threads)
+    if options.model is None:
+        optional(PACKAGE, "tune")
 
 
 @contextmanager
@@ -44,7 +48,9 @@ def opened(options):
 
 
 def _model(name, options):
-    if name is None or name.endswith(".gguf"):
+    if _is_local(name, options):
+        if options.engine == "retrograde":
+            return text.LocalModel(name, engine=options.engine)
         return text.LocalModel(name, threads=options.threads)
     settings = {"base_url": options.base_url} if options.base_url else {}
     if options.key_env is not None:
@@ -52,6 +58,10 @@ def _model(name, options):
     headers = {**options.headers, **{name: _variable(variable) for name, variable in options.header_env.items()}}
     price = None if options.price is None else text.Price(*options.price)
     return text.HTTPModel(name, **settings, headers=headers, query=options.query, labels_by=options.labels_by, price=price)
+
+
+def _is_local(name, options):
+    return name is None or name.endswith(".gguf") or options.engine is not None
 
 
 def _variable(name):

@@ -61,6 +61,7 @@ class TuneOptions:
     level: float = 0.05
     strict: bool = False
     seed: int = 0
+    engine: str | None = None
     threads: int | None = None
     output: Path = Path("runs/tune")
     resume: bool = False

@@ -5,11 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..core.mode import enable_grad
 from ..errors import ArgumentError
 from ..ops.axes import reductions
 from ..ops.manipulation.joins import concatenate, stack
 from ..ops.networks.activation import log_softmax
 from ..tensor.tensor import Tensor
+from ..text.models.base import LanguageModel
+from ..text.models.request import Request
 
 
 class Attribution(NamedTuple):
@@ -49,20 +52,35 @@ class Attribution(NamedTuple):
 def attribution(model, prompt, label, instead=None):
     """Which tokens of `prompt`, a text or messages, make `label` likely as what follows; see `Attribution`.
 
-    With `instead`, another label, it is the difference of their log-probabilities that is looked at: why this one and not that.
-    The network stays as it is, and so do gradients of its parameters.
+    `model` is a `Model`, or a language model of `retrograde.text` that runs one, such as a `LocalModel` of the engine retrograde:
+    then what is asked is as `text.logprobs` asks it. With `instead`, another label, it is the difference of their
+    log-probabilities that is looked at: why this one and not that. The network stays as it is, and so do gradients of its
+    parameters.
     """
+    if isinstance(model, LanguageModel):
+        request = Request.of(prompt, labels=[label] if instead is None else [label, instead])
+        return model.attribution(request, np.array([1.0, -1.0])[: len(request.labels)])
     tokens = model.tokenizer.encode(prompt) if isinstance(prompt, str) else model.chat_tokens(prompt)
     labels = [label] if instead is None else [label, instead]
-    vectors = Tensor(vectors_of(model.network, tokens)).requires_grad_(True)
-    with frozen(model.network):
-        logprobs = label_logprobs(model.network, [(vectors, ending) for ending in endings(model, prompt, tokens, labels)])
-        found = logprobs[0] if instead is None else logprobs[0] - logprobs[1]
+    return effects(model, tokens, endings(model, prompt, tokens, labels), np.array([1.0, -1.0])[: len(labels)])
+
+
+def effects(model, tokens, following, gradient, soft_prompt=None):
+    """What the `tokens` of a prompt do for a sum of log-probabilities, each times its number in `gradient`: an `Attribution`.
+
+    following    of each log-probability the tokens that follow the prompt
+    soft_prompt  what stands before the tokens; it has no gradient here
+    """
+    network = model.network
+    vectors = Tensor(vectors_of(network, tokens)).requires_grad_(True)
+    before = vectors if soft_prompt is None else concatenate([Tensor(np.array(soft_prompt.vectors.detach())), vectors], 0)
+    with frozen(network), enable_grad():
+        found = (label_logprobs(network, [(before, ending) for ending in following]) * gradient.astype(np.float32)).sum()
         found.backward()
-    gradient = vectors.grad.numpy().astype(np.float64)
+    slopes = vectors.grad.numpy().astype(np.float64)
     return Attribution(tuple([model.tokenizer.text_of(token) for token in tokens]),
-                       tuple((gradient * vectors.detach().numpy()).sum(-1).tolist()),
-                       tuple(np.sqrt((gradient * gradient).sum(-1)).tolist()), float(found))
+                       tuple((slopes * vectors.detach().numpy()).sum(-1).tolist()),
+                       tuple(np.sqrt((slopes * slopes).sum(-1)).tolist()), float(found))
 
 
 def endings(model, prompt, tokens, labels):

@@ -32,9 +32,44 @@ class Cache:
         self.keys[:, row, start:end], self.values[:, row, start:end] = keys[:, source, :count], values[:, source, :count]
         self.lengths[row] = end
 
+    def row(self, row):
+        """Copies of (keys, values) of what a row holds."""
+        length = int(self.lengths[row])
+        return self.keys[:, row, :length].copy(), self.values[:, row, :length].copy()
+
     def copy(self, source, target):
         """Let a row hold what another one does."""
         length = int(self.lengths[source])
         for part in (self.keys, self.values):
             part[:, target, :length] = part[:, source, :length]
         self.lengths[target] = length
+
+
+class Prompts:
+    """The keys and values of the last few prompts that were read, of which a new one takes what it begins with alike."""
+
+    #: How many are kept: two or three nodes of a pipeline ask in turns, each by instructions of its own.
+    _MOST = 4
+
+    def __init__(self):
+        self._kept = []
+
+    def restore(self, cache, row, tokens):
+        """Fill an empty row with the beginning of a prompt; how many tokens of it are there. One at least is left to be read."""
+        start, best = max([(min(_same(kept[0], tokens), len(tokens) - 1), i) for i, kept in enumerate(self._kept)], default=(0, 0))
+        if start:
+            _, keys, values = self._kept[best]
+            cache.keys[:, row, :start], cache.values[:, row, :start] = keys[:, :start], values[:, :start]
+            cache.lengths[row] = start
+        return start
+
+    def keep(self, cache, row, tokens):
+        """Remember the prompt in a row, the last one first."""
+        tokens = tuple(tokens)
+        kept = [entry for entry in self._kept if entry[0] != tokens[: len(entry[0])]]
+        self._kept = [(tokens, *cache.row(row)), *kept[: self._MOST - 1]]
+
+
+def _same(one, other):
+    """How many tokens two prompts begin with alike."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -29,6 +29,7 @@ class Config:
     query_scale        what products of queries and keys are multiplied by; None stands for one over the root of `head_dim`
     embedding_scale    what embeddings are multiplied by
     type_count, labels   how many kinds of parts a text has, and the names of its classes, in BERT
+    pooling            which vector stands for a text in an Encoder: "mean" of those of its tokens, or the "first"
     """
 
     architecture: str
@@ -58,6 +59,7 @@ class Config:
     is_tied: bool = False
     type_count: int = 0
     labels: tuple = ()
+    pooling: str = "mean"
     end_tokens: tuple = ()
     start_token: int | None = None
 
@@ -206,16 +208,19 @@ def from_gguf(metadata):
         return metadata.get(key, *default)
 
     heads, width = fact("attention.head_count"), fact("embedding_length")
-    vocabulary = fact("vocab_size", len(metadata.get("tokenizer.ggml.tokens", ())))
-    ends = [metadata.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot")]
+    tokenizer = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata.items() if key.startswith("tokenizer.ggml.")}
+    vocabulary = fact("vocab_size", len(tokenizer.get("tokens", ())))
+    ends = [tokenizer.get(f"{name}_token_id") for name in ("eos", "eot")]
     settings = {
         "architecture": architecture, "vocab_size": vocabulary, "hidden_size": width,
         "intermediate_size": fact("feed_forward_length"),
         "num_hidden_layers": fact("block_count"), "num_attention_heads": heads,
         "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": fact("attention.key_length", width // heads),
-        "max_position_embeddings": fact("context_length"), "norm_eps": fact("attention.layer_norm_rms_epsilon"),
+        "max_position_embeddings": fact("context_length"),
+        "norm_eps": fact("attention.layer_norm_epsilon" if architecture in _OLDER else "attention.layer_norm_rms_epsilon"),
         "rope_theta": fact("rope.freq_base", 10000.0), "rope_scaling": _scaling_of_gguf(fact),
-        "end_tokens": tuple([end for end in ends if end is not None]), "start_token": metadata.get("tokenizer.ggml.bos_token_id")}
+        "end_tokens": tuple([end for end in ends if end is not None]), "start_token": tokenizer.get("bos_token_id"),
+        "type_count": tokenizer.get("token_type_count", 0)}
     return Config(**{**settings, **_OF_GGUF[architecture](fact, settings)})
 
 
@@ -238,9 +243,25 @@ def _gemma3_of_gguf(fact, settings):
             "embedding_scale": float(settings["hidden_size"]) ** 0.5}
 
 
+def _bert_of_gguf(fact, settings):
+    if fact("attention.causal", False):
+        raise CheckpointError("the GGUF file is of a decoder, which retrograde's BERT does not have")
+    pooling = fact("pooling_type", 1)
+    if pooling not in _POOLING:
+        raise CheckpointError(f"the GGUF file asks for pooling of type {pooling}, and retrograde has {_POOLING}")
+    # Files of one kind of parts need not say so. Activations are the exact ones of the network; the file does not name them.
+    return {"activation": "gelu", "type_count": settings["type_count"] or 1, "pooling": _POOLING[pooling], "is_tied": True}
+
+
+#: By number which vector stands for a text; 0 says nothing of it.
+_POOLING = {0: "mean", 1: "mean", 2: "first"}
+#: Architectures whose norms take the mean away.
+_OLDER = ("gpt2", "bert")
 _OF_GGUF = {
     # Files of Mistral say that they are of a Llama.
     "llama": lambda fact, settings: {"is_rope_in_pairs": True},
     "qwen2": lambda fact, settings: {"has_qkv_bias": True},
     "qwen3": lambda fact, settings: {"has_head_norms": True},
-    "gemma3": _gemma3_of_gguf}
+    "gemma3": _gemma3_of_gguf,
+    "gpt2": lambda fact, settings: {"activation": "gelu_tanh"},
+    "bert": _bert_of_gguf}

@@ -27,8 +27,23 @@ class Grammars:
             grammar = matcher.grammar_from_json_schema(_written(schema), overrides={"whitespace_flexible": False})
         except ValueError as error:
             raise ArgumentError(f"a schema is an object of JSON Schema, got {schema!r:.200}: {error}") from None
+        return self._constraint(grammar, "schema")
+
+    def of_grammar(self, text):
+        """A Constraint for a grammar in GBNF, llama.cpp's form, or in Lark, llguidance's."""
+        if not isinstance(text, str):
+            raise ArgumentError(f"a grammar is a text, got {text!r:.80}")
+        translated = optional("llguidance.gbnf_to_lark", "models")
+        try:
+            lark = translated.any_to_lark(text)
+        except (translated.GbnfToLarkError, ValueError, RecursionError) as error:
+            raise ArgumentError(f"this is no grammar in GBNF, nor in Lark: {error}") from None
+        return self._constraint(self.library.LLMatcher.grammar_from_lark(lark), "grammar")
+
+    def _constraint(self, grammar, what):
+        matcher = self.library.LLMatcher
         if fault := matcher.validate_grammar(grammar, self.tokens):
-            raise ArgumentError(f"no text can be written by this schema: {fault:.300}")
+            raise ArgumentError(f"no text can be written by this {what}: {fault:.300}")
         return Constraint(matcher(self.tokens, grammar, log_level=0), self.size)
 
     def _tokens_of(self, tokenizer):

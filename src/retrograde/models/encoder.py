@@ -31,8 +31,9 @@ class Encoder:
         return self.network.config.labels
 
     def __call__(self, texts):
-        """The mean of the vectors of each text's tokens, (texts, width)."""
-        return np.array([self.states(text).mean(0) for text in _listed(texts)])
+        """A vector of each text, (texts, width): the mean of those of its tokens, or the first, whichever the files say."""
+        is_first = self.network.config.pooling == "first"
+        return np.array([states[0] if is_first else states.mean(0) for states in map(self.states, _listed(texts))])
 
     def states(self, text):
         """The vectors of a text's tokens, those that the tokenizer adds included: (tokens, width)."""

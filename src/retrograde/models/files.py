@@ -5,35 +5,41 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import CheckpointError
+from ..io import gguf
 from ..io.bounded import opened, parsed
 from ..io.mapped import mapped_weights
 from .bert import Bert
 from .config import from_gguf, from_json
 from .decoder import Decoder
+from .gguf_names import gguf_name
 from .gpt2 import GPT2
 from .weights import StoredWeights
 
 _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
-#: What tensors are called in GGUF files, by their names in Hugging Face's.
-_PARTS = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output",
-          "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attn.q_proj": "attn_q",
-          "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
-          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate_proj": "ffn_gate",
-          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
-_GEMMA = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
-          "post_feedforward_layernorm": "post_ffw_norm"}
 #: The networks that are no Decoder, by architecture.
 _NETWORKS = {"gpt2": GPT2, "bert": Bert}
 #: Matrices that GPT-2's files have as (inputs, outputs).
 _TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
-_NAME = re.compile(r"(?:model\.layers\.(\d+)\.)?(.*)\.(weight|bias)")
 
 
 def network_of_folder(folder, dtype=None):
     """The network in a folder with `config.json` and safetensors."""
     config = from_json(json_of(folder / "config.json"))
+    if config.architecture == "bert":
+        config = replace(config, pooling=_pooling_of(folder / "1_Pooling" / "config.json"))
     tensors = tensors_of(folder)
     return _made(folder, tensors, config, dtype, folder_name(config.architecture, tensors), _TURNED.get(config.architecture))
+
+
+def _pooling_of(path):
+    """Which vector stands for a text, by a file that sentence-transformers writes; the mean where there is none."""
+    modes = [name.removeprefix("pooling_mode_") for name, is_asked in json_if_there(path).items()
+             if name.startswith("pooling_mode_") and is_asked is True]
+    if modes in ([], ["mean_tokens"]):
+        return "mean"
+    if modes == ["cls_token"]:
+        return "first"
+    raise CheckpointError(f"{path} asks for {', '.join(modes)}, and retrograde has mean_tokens and cls_token")
 
 
 def network_of_gguf(path, content, dtype=None):
@@ -97,17 +103,20 @@ def folder_name(architecture, tensors):
     return rename
 
 
-def gguf_name(architecture):
-    """A function from the name of a tensor in Hugging Face's files to that in GGUF files."""
-    parts = {**_PARTS, **_GEMMA} if architecture == "gemma3" else _PARTS
-
-    def rename(name):
-        match = _NAME.fullmatch(name)
-        if match is None or match[2] not in parts:
-            return name
-        layer = "" if match[1] is None else f"blk.{match[1]}."
-        return f"{layer}{parts[match[2]]}.{match[3]}"
-
-    return rename
+def json_if_there(path):
+    """The object in a file of JSON; an empty one where there is no file."""
+    return json_of(path) if path.exists() else {}
 
 
+def template_of(path):
+    """The chat template of a folder, a file of its own or a part of that of the tokenizer, or of a GGUF file; None without one."""
+    if not path.is_dir():
+        return gguf.read(path).metadata.get("tokenizer.chat_template")
+    if (path / "chat_template.jinja").exists():
+        return (path / "chat_template.jinja").read_text(encoding="utf-8")
+    found = json_if_there(path / "tokenizer_config.json").get("chat_template")
+    if isinstance(found, list):
+        found = next((part.get("template") for part in found if part.get("name") == "default"), None)
+    if found is not None and not isinstance(found, str):
+        raise CheckpointError(f"{path / 'tokenizer_config.json'} has a chat template that is no text")
+    return found

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AnswerError, ArgumentError, CheckpointError
+from ..errors import AnswerError, ArgumentError
 from ..io import gguf
 from ..text.models.labels import score
 from .constrained import Grammars
 from .encoder import Encoder
-from .files import json_of, network_of_folder, network_of_gguf
+from .files import json_if_there, network_of_folder, network_of_gguf, template_of
+from .gguf_tokens import tokenizer_of_gguf
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
-from .tokens import tokenizer_of_file, tokenizer_of_gguf
+from .tokens import tokenizer_of_file
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
@@ -51,6 +52,7 @@ class Model:
         ignore_end          write on after the token that ends a text
         schema              the text is JSON that fits this schema of JSON, a dictionary; an AnswerError if `max_tokens` or the
                             context cuts it off. Needs llguidance, of the extra `models`
+        grammar             the text is one of this grammar, in GBNF as llama.cpp has it, or in llguidance's Lark; as `schema`
         soft_prompt         a `SoftPrompt` that stands before each prompt
         stream              give an iterator over the text of one prompt, piece by piece
 
@@ -74,12 +76,12 @@ class Model:
             raise ArgumentError("complete takes a list of prompts; generate takes one")
         return self._written(self.wishes(prompts, **options))
 
-    def wishes(self, prompts, *, alternatives=0, **options):
+    def wishes(self, prompts, *, alternatives=0, has_logprobs=True, **options):
         """What `complete` is to write, checked: a list of `Wish`, which a `Batch` takes one by one."""
         size = self.network.config.vocab_size
         if type(alternatives) is not int or not 0 <= alternatives <= size:
             raise ArgumentError(f"alternatives must be an integer from 0 to {size}, got {alternatives!r}")
-        return [wish._replace(has_logprobs=True, alternatives=alternatives) for wish in self._wishes(prompts, options)]
+        return [wish._replace(has_logprobs=has_logprobs, alternatives=alternatives) for wish in self._wishes(prompts, options)]
 
     def chat(self, messages, *, stream=False, **options):
         """The answer to `messages`, dictionaries with `role` and `content`; options are those of `generate`."""
@@ -87,11 +89,14 @@ class Model:
 
     def chat_tokens(self, messages):
         """The tokens of messages, laid out by the template of the model, up to where its answer begins."""
+        return self.tokenizer.encode(self.chat_text(messages), is_start=False)
+
+    def chat_text(self, messages):
+        """Messages as a text, laid out by the template of the model, up to where its answer begins."""
         if self.template is None:
             raise ArgumentError("this model has no chat template: it continues texts; use generate")
         start, end = self.tokenizer.start, next(iter(self.tokenizer.ends), None)
-        text = laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
-        return self.tokenizer.encode(text, is_start=False)
+        return laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
 
     def logprobs(self, prompt, labels, soft_prompt=None):
         """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together.
@@ -117,7 +122,9 @@ class Model:
             same = next((i for i, (a, b) in enumerate(zip(read, tokens, strict=False)) if a != b), min(len(read), len(tokens)))
             start = min(same, len(tokens) - 1)
             cache.lengths[0] = before + start
-            found = log_softmax(self.reader.read(cache, 0, list(tokens[start:])))
+            # The first is the prompt itself.
+            part = self.reader.read(cache, 0, list(tokens[start:])) if read else self.reader.read_prompt(cache, 0, list(tokens))
+            found = log_softmax(part)
             read[:] = tokens
             return {token: float(found[token]) for token in wanted}
 
@@ -139,7 +146,7 @@ class Model:
                 _whole(wishes[0], written)
 
     def _wishes(self, prompts, options):
-        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "soft_prompt", *_SETTINGS}
+        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *_SETTINGS}
         if strange := sorted(options.keys() - known):
             raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
         given = {name: value for name, value in {**self.settings, **options}.items() if name in _SETTINGS and value is not None}
@@ -154,7 +161,7 @@ class Model:
         seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(prompts)
         if len(seeds) != len(prompts):
             raise ArgumentError(f"there are {len(prompts)} prompts and {len(seeds)} seeds; give one for all, or one for each")
-        constraint = self._constraint(options.get("schema"), stop)
+        constraint = self._constraint(options.get("schema"), options.get("grammar"), stop)
         ends = frozenset() if options.get("ignore_end") and constraint is None else frozenset(self.tokenizer.ends)
         vectors = self._vectors(options.get("soft_prompt"))
         return [Wish(self._tokens(prompt), count, sampling, stop, ends, seed, constraint=constraint, vectors=vectors)
@@ -169,16 +176,22 @@ class Model:
             raise ArgumentError(f"this model has vectors of {width} numbers, and the soft prompt of {vectors.shape[1]}")
         return vectors
 
-    def _constraint(self, schema, stop):
-        if schema is None:
+    def _constraint(self, schema, grammar, stop):
+        if schema is None and grammar is None:
             return None
+        if schema is not None and grammar is not None:
+            raise ArgumentError("a text is written by a schema or by a grammar, got both")
         if stop:
-            raise ArgumentError("a text by a schema ends where it is whole; a stop would cut it off before")
-        return self._grammars.of(schema)
+            raise ArgumentError("a text by a schema or a grammar ends where it is whole; a stop would cut it off before")
+        return self._grammars.of(schema) if grammar is None else self._grammars.of_grammar(grammar)
 
     @cached_property
     def _grammars(self):
         return Grammars(self.tokenizer, self.network.config.vocab_size)
+
+    def __getstate__(self):
+        # The library's view of the tokens is made anew where it is needed.
+        return {name: value for name, value in vars(self).items() if name != "_grammars"}
 
     def _tokens(self, prompt):
         if isinstance(prompt, str):
@@ -209,7 +222,7 @@ def load(path, *, dtype=None, context=None) -> Any:
     copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
     model was made for less.
 
-    A folder of BERT's is an `Encoder`, which makes vectors of texts and writes none.
+    A folder or a file of BERT's is an `Encoder`, which makes vectors of texts and writes none.
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
@@ -221,12 +234,14 @@ def _of_gguf(path, dtype, context):
     content = gguf.read(path)
     network = network_of_gguf(path, content, dtype)
     tokenizer = tokenizer_of_gguf(content.metadata, network.config.end_tokens)
+    if network.config.architecture == "bert":
+        return Encoder(network, tokenizer)
     return Model(network, tokenizer, template=content.metadata.get("tokenizer.chat_template"), context=context)
 
 
 def _of_folder(path, dtype, context):
     network = network_of_folder(path, dtype)
-    config, written = network.config, _optional(path / "generation_config.json")
+    config, written = network.config, json_if_there(path / "generation_config.json")
     if config.architecture == "bert":
         return Encoder(network, tokenizer_of_file(path / "tokenizer.json", None, ()))
     ends = written.get("eos_token_id", config.end_tokens)
@@ -237,20 +252,4 @@ def _of_folder(path, dtype, context):
     settings = {name: written[name] for name in names if written.get(name) is not None}
     if written.get("do_sample"):
         settings.setdefault("temperature", 1.0)
-    return Model(network, tokenizer, settings=settings, template=_template(path), context=context)
-
-
-def _optional(path):
-    return json_of(path) if path.exists() else {}
-
-
-def _template(path):
-    """The chat template of a folder: a file of its own, or a part of that of the tokenizer."""
-    if (path / "chat_template.jinja").exists():
-        return (path / "chat_template.jinja").read_text(encoding="utf-8")
-    found = _optional(path / "tokenizer_config.json").get("chat_template")
-    if isinstance(found, list):
-        found = next((part.get("template") for part in found if part.get("name") == "default"), None)
-    if found is not None and not isinstance(found, str):
-        raise CheckpointError(f"{path / 'tokenizer_config.json'} has a chat template that is no text")
-    return found
+    return Model(network, tokenizer, settings=settings, template=template_of(path), context=context)

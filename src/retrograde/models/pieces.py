@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import CheckpointError
 
-_SPACE = "\u2581"
+SPACE = "\u2581"
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 #: Kinds of tokens in GGUF files.
 _CONTROL, _USER_DEFINED, _BYTES = 3, 4, 6
@@ -31,17 +31,16 @@ class Pieces:
         if not len(tokens) == len(self.scores) == len(kinds):
             raise CheckpointError(f"a vocabulary has {len(tokens)} tokens, {len(self.scores)} scores and {len(kinds)} kinds")
         self.control = {int(number) for number in np.flatnonzero(kinds == _CONTROL)}
-        marks = sorted([tokens[i] for i in np.flatnonzero((kinds == _CONTROL) | (kinds == _USER_DEFINED)) if tokens[i]], key=len)
-        # Longest first: of several tokens that begin at one place the longest is meant.
-        self._marks = re.compile("|".join(map(re.escape, reversed(marks)))) if marks else None
+        parts = [tokens[i] for i in np.flatnonzero(kinds == _USER_DEFINED)]
+        self._parts, self._marks = _any_of(parts), _any_of([*parts, *[tokens[i] for i in sorted(self.control)]])
         self._bytes = {number: int(match[1], 16) for number in np.flatnonzero(kinds == _BYTES).tolist()
                        if (match := _BYTE.fullmatch(tokens[number]))}
         self._of_bytes = {byte: number for number, byte in self._bytes.items()}
 
-    def encode(self, text):
-        """The tokens of a text, in which names of special tokens stand for these."""
-        found, place = [], 0
-        for match in self._marks.finditer(text) if self._marks else ():
+    def encode(self, text, has_names=True):
+        """The tokens of a text, in which names of special tokens stand for these if it `has_names`."""
+        found, place, marks = [], 0, self._marks if has_names else self._parts
+        for match in marks.finditer(text) if marks else ():
             found += self._plain(text[place : match.start()])
             found.append(self.numbers[match[0]])
             place = match.end()
@@ -49,7 +48,7 @@ class Pieces:
 
     def encode_part(self, text):
         """The tokens of what stands in the midst of a text: no space is put before it, and no name in it is read."""
-        return [token for piece in self._joined(text.replace(" ", _SPACE)) for token in self._tokens_of(piece)]
+        return [token for piece in self._joined(text.replace(" ", SPACE)) for token in self._tokens_of(piece)]
 
     def decode(self, tokens):
         """The text of tokens, without those that only control the model, or fill up its tables."""
@@ -58,7 +57,7 @@ class Pieces:
 
     def bytes_of(self, token):
         """What a token is in a text."""
-        return bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(_SPACE, " ").encode()
+        return bytes([self._bytes[token]]) if token in self._bytes else self.tokens[token].replace(SPACE, " ").encode()
 
     def _plain(self, text):
         """The tokens of a text without special ones."""
@@ -98,3 +97,10 @@ class Pieces:
             return [number]
         found = [self._of_bytes.get(byte, self.unknown) for byte in piece.encode()]
         return [token for token in found if token is not None]
+
+
+def _any_of(names):
+    """What finds names in a text; None where there are none."""
+    # Longest first: of several tokens that begin at one place the longest is meant.
+    ordered = sorted(filter(None, names), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, ordered))) if ordered else None

@@ -19,6 +19,8 @@ class Reader:
 
     def __init__(self, network, context):
         self.network, self.context = network, context
+        #: Prompts that were read, a `Prompts`; None where none are kept, since weights may change.
+        self.prompts: Any = None
         self._step: Any = jit(network.step)
         self._step_of_vectors: Any = jit(network.step_of_vectors)
 
@@ -33,20 +35,33 @@ class Reader:
         if cache.lengths[row] + len(tokens) > self.context:
             raise ArgumentError(f"a prompt of {len(tokens)} tokens does not fit: the model was loaded for {self.context}; see "
                                 "`context` of load")
-        return self._in_pieces(self._step, cache, row, np.asarray(tokens, np.int64))
+        return self._in_pieces(self._step, cache, row, np.asarray(tokens, np.int64), len(tokens) == 1)
+
+    def read_prompt(self, cache, row, tokens):
+        """As `read`, for the first tokens of a text; what a kept prompt begins with alike is not read again.
+
+        The numbers are the same: pieces of several tokens compute each by the same instructions, whatever their size. A single
+        token is a program of its own, so that prompts of one token are not kept.
+        """
+        if self.prompts is None or cache.lengths[row] or not 1 < len(tokens) <= self.context:
+            return self.read(cache, row, tokens)
+        start = self.prompts.restore(cache, row, tokens)
+        logits = self._in_pieces(self._step, cache, row, np.asarray(tokens[start:], np.int64), False)
+        self.prompts.keep(cache, row, tokens)
+        return logits
 
     def read_vectors(self, cache, row, vectors):
         """Append vectors (count, width), which stand for tokens, to a row of the cache."""
         if cache.lengths[row] + len(vectors) > self.context:
             raise ArgumentError(f"a soft prompt of {len(vectors)} vectors does not fit: the model was loaded for {self.context}")
-        return self._in_pieces(self._step_of_vectors, cache, row, np.asarray(vectors, np.float32))
+        return self._in_pieces(self._step_of_vectors, cache, row, np.asarray(vectors, np.float32), len(vectors) == 1)
 
-    def _in_pieces(self, step, cache, row, content):
-        """Append tokens or vectors by a step, in pieces of fixed sizes; the logits after them."""
+    def _in_pieces(self, step, cache, row, content, is_single):
+        """Append tokens or vectors by a step, in pieces of fixed sizes, or of one; the logits after them."""
         logits, place = None, 0
         while place < len(content):
             left = len(content) - place
-            size = 1 if left == 1 else next((size for size in _PIECES if size >= left), _PIECES[-1])
+            size = 1 if is_single else next((size for size in _PIECES if size >= left), _PIECES[-1])
             count = min(size, left)
             piece = np.zeros((1, size, *content.shape[1:]), content.dtype)
             piece[0, :count] = content[place : place + count]

@@ -131,7 +131,7 @@ class Batch:
         # It is a member only when its prompt is read: an error on the way leaves the others as they are.
         if text.wish.vectors is not None:
             self.reader.read_vectors(self.cache, row, text.wish.vectors)
-        logits = self.reader.read(self.cache, row, text.wish.tokens)
+        logits = self.reader.read_prompt(self.cache, row, text.wish.tokens)
         self.active.append(text)
         self._last.append(None)
         return [self._taken(row, logits)]
@@ -141,6 +141,30 @@ class Batch:
         logits = self.reader.advance(self.cache, self._last)
         # From the last row on: one that is over gives its place to the last one, which was served already.
         return [self._taken(row, logits[row]) for row in reversed(range(len(self.active)))]
+
+    def proceed(self, joining=None):
+        """Read the prompt of one more text, or let all take a token; an error ends the texts that it is about, and they leave."""
+        try:
+            return self.advance() if joining is None else self.join(joining)
+        except RetrogradeError as error:
+            # A prompt that cannot be read is one text's own fault; the others are as they were.
+            return self.end([*self.active] if joining is None else [joining], error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told to all, and nothing is left of what was read
+            return self.end_all(error, [] if joining is None else [joining])
+
+    def end(self, texts, error):
+        """Let texts end by an error; who is among those that are written leaves."""
+        for text in texts:
+            text.reason, text.error = "error", error
+            if text in self.active:
+                self.leave(text)
+        return [(text, "") for text in texts]
+
+    def end_all(self, error, others=()):
+        """As `end`, for all that are written and for `others`, and begin with an empty cache."""
+        found = self.end([*self.active, *others], error)
+        self.cache = self.reader.cache(self.rows)
+        return found
 
     def leave(self, text):
         """Take a text out that nobody waits for."""

@@ -4,7 +4,7 @@ import threading
 from collections import deque
 from typing import NamedTuple
 
-from ..errors import ModelError, RetrogradeError
+from ..errors import ModelError
 from ..models.writing import Batch, Text
 from ..ops.networks.quantized import FEW_ROWS
 
@@ -75,7 +75,7 @@ class Scheduler:
                 self._changed.wait_for(lambda: self._is_closed or self._waiting or self._batch.active)
                 self._drop()
                 if self._is_closed:
-                    return self._fail([*self._batch.active, *self._waiting], ModelError("the server was closed"))
+                    return self._tell(self._batch.end_all(ModelError("the server was closed"), self._waiting))
                 joining = self._waiting.popleft() if self._waiting and self._batch.has_room else None
             self._advance(joining)
 
@@ -90,26 +90,13 @@ class Scheduler:
 
     def _advance(self, joining):
         """Read the prompt of one more text, or let all take a token."""
-        try:
-            if joining is None and not self._batch.active:
-                return
-            found = self._batch.advance() if joining is None else self._batch.join(joining)
-        except RetrogradeError as error:
-            # A prompt that cannot be read is one text's own fault; the others are as they were.
-            self._fail(self._batch.active if joining is None else [joining], error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the server goes on, without what it was doing
-            self._fail([*self._batch.active, *([] if joining is None else [joining])], error)
-            self._batch = Batch(self.model.reader, FEW_ROWS)
-        else:
-            for text, piece in found:
-                text.owner.tell(text, piece)
+        if joining is not None or self._batch.active:
+            self._tell(self._batch.proceed(joining))
 
-    def _fail(self, texts, error):
-        for text in list(texts):
-            text.reason, text.error = "error", error
-            if text in self._batch.active:
-                self._batch.leave(text)
-            text.owner.tell(text, "")
+    @staticmethod
+    def _tell(found):
+        for text, piece in found:
+            text.owner.tell(text, piece)
 
 
 class _Owner:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..errors import ArgumentError, DTypeError, ModelError
+from ..errors import ArgumentError, DTypeError, ModelError, UnsupportedError
 from ..tensor.tensor import Tensor
 from .algebra import Feedback, Gathering, texts
 from .basics import check_variables
@@ -65,10 +65,15 @@ class LabelLogprobs(Gathering):
     """The log-probabilities of labels after a conversation: see `logprobs`."""
 
     @staticmethod
-    def forward(ctx, model, plan, labels, feedback_model, options, role, dtype, learned, *variables):
-        if learned is not None:
+    def forward(ctx, model, plan, labels, feedback_model, words, options, role, dtype, learned, *variables):
+        if words and not model.has_gradients:
+            raise UnsupportedError(f"{model.name} cannot tell which words count, since it has no gradients; "
+                                   'text.LocalModel(path, engine="retrograde") has')
+        if learned is not None or words:
             ctx.model = model
+        if learned is not None:
             ctx.save_for_backward(learned)
+        ctx.words = words
         ctx.feedback_model, ctx.role, ctx.used, ctx.demonstrations = feedback_model, role, used(variables), plan.demonstrations
         ctx.labels = labels
         ctx.requests = plan.requests([variable.data for variable in variables], labels=labels, **options)
@@ -86,13 +91,14 @@ class LabelLogprobs(Gathering):
     def backward(ctx, g):
         gradient = np.atleast_2d(g.data)
         sizes = np.abs(gradient).max(axis=1)
-        said = [_labelled(ctx, rows, slopes) if size > _SILENT * sizes.max() else ""
-                for rows, slopes, size in zip(ctx.rows, gradient, sizes, strict=True)]
+        is_heard = any(ctx.needs_input_grad[9:])
+        said = [_labelled(ctx, *sample) if is_heard and size > _SILENT * sizes.max() else ""
+                for size, *sample in zip(sizes, ctx.requests, ctx.rows, gradient, strict=True)]
         slopes = None
-        if ctx.needs_input_grad[7]:
+        if ctx.needs_input_grad[8]:
             (learned,) = ctx.saved_tensors
             slopes = ctx.model.label_gradient(ctx.requests, gradient, learned)
-        return (*(None,) * 7, slopes, *explained(ctx, [_said(ctx, said)], ctx.needs_input_grad[8:]))
+        return (*(None,) * 8, slopes, *explained(ctx, [_said(ctx, said)], ctx.needs_input_grad[9:]))
 
 
 def to_tensor(x, dtype=np.float32):
@@ -119,20 +125,23 @@ def embed(x, embedding=None, dtype=np.float32):
     return Embed.apply(x, embedding or HashedWords(), dtype)
 
 
-def logprobs(model, messages, labels, inputs=None, *, demonstrations=None, feedback_model=None, role="label", dtype=np.float32,
-             **options):
+def logprobs(model, messages, labels, inputs=None, *, demonstrations=None, feedback_model=None, words=0, role="label",
+             dtype=np.float32, **options):
     """The log-probability of each of `labels` as the answer to a conversation: shape (samples, labels).
 
     The other arguments are those of `chat`. Backward, the derivative of the loss says for each sample which label should be
     likelier and by how much the loss would fall, and that is handed on as feedback on an answer is. What the model has that is
-    `learned`, a soft prompt, has its gradient from the same pass, in numbers. If a call fails, its error is raised: a loss needs
-    every sample.
+    `learned`, a soft prompt, has its gradient from the same pass, in numbers. With `words` the feedback names so many words of the
+    prompt that count most, by the gradient of the loss in their vectors: the model must run in the same graph, as a `LocalModel`
+    of the engine retrograde does. If a call fails, its error is raised: a loss needs every sample.
     """
     labels = tuple(labels)
     if len(labels) < 2:
         raise ArgumentError(f"logprobs needs at least two labels, got {list(labels)}")
     plan = Conversation.of(messages, inputs, demonstrations)
-    return LabelLogprobs.apply(model, plan, labels, feedback_model, options, role, dtype, getattr(model, "learned", None),
+    if type(words) is not int or words < 0:
+        raise ArgumentError(f"words is how many words are named, an integer of at least 0, got {words!r}")
+    return LabelLogprobs.apply(model, plan, labels, feedback_model, words, options, role, dtype, getattr(model, "learned", None),
                                *plan.variables)
 
 
@@ -142,23 +151,35 @@ def _logprobs(answer):
     return answer.logprobs
 
 
-def _labelled(ctx, logs, slopes):
+def _labelled(ctx, request, logs, slopes):
     """What the derivatives of the loss in the log-probabilities of one sample say."""
     better, worse = int(slopes.argmin()), int(slopes.argmax())
     if slopes[better] >= 0:  # every label should be less likely: the best of them is the one that hurts least
         return ""
     chances = np.exp(logs)
     return prompt("label", better=ctx.labels[better], worse=ctx.labels[worse], p_better=f"{chances[better]:.2g}",
-                  p_worse=f"{chances[worse]:.2g}", gain=f"{-slopes[better]:.2g}")
+                  p_worse=f"{chances[worse]:.2g}", gain=f"{-slopes[better]:.2g}", words=_counting(ctx, request, slopes))
+
+
+def _counting(ctx, request, slopes):
+    """The words of a prompt that count most for the loss, and by how much to the first order; nothing unless they are asked for."""
+    if not ctx.words:
+        return ""
+    found = sorted(ctx.model.attribution(request, slopes).words, key=lambda word: -abs(word[1]))[: ctx.words]
+    return _verbs([(f"{word} ({effect:+.2g})", effect) for word, effect in found], "the loss", ctx.words)
+
+
+def _verbs(found, what, most):
+    """What words do by their slopes, of pairs (word, slope): the first few that raise it, and those that lower it."""
+    parts = [("raise", [word for word, slope in found if slope > 0]), ("lower", [word for word, slope in found if slope < 0])]
+    return "".join([f"; words that {verb} {what}: {', '.join(chosen[:most])}" for verb, chosen in parts if chosen])
 
 
 def _embedded(ctx, text, row, slopes):
     """What the derivatives of the loss in one vector say about its text."""
     explain, words = getattr(ctx.embedding, "explain", None), ""
     if explain is not None:
-        found = [(word, slope) for word, slope in explain(text, slopes) if slope]
-        for verb, chosen in (("raise", [w for w, s in found if s > 0]), ("lower", [w for w, s in found if s < 0])):
-            words += f"; words that {verb} it: {', '.join(chosen[:5])}" if chosen else ""
+        words = _verbs(explain(text, slopes), "it", most=5)
     return f'"{shortened(text, 200)}": ' + prompt("embedding", change=f"{float(row @ slopes):+.2g}", words=words)
 
 

@@ -67,7 +67,7 @@ PROMPTS = {
     # What a number says to a text: the derivative of a loss in what the text led to.
     "label": (
         'the label "{better}" should be likelier, and "{worse}" less likely; their probabilities were {p_better} and {p_worse} '
-        "(the loss falls by {gain} for each unit of the log-probability of \"{better}\")"
+        "(the loss falls by {gain} for each unit of the log-probability of \"{better}\"){words}"
     ),
     "embedding": "the loss would change by {change} if all of this text counted for more{words}",
     "lower_score": "a lower score is wanted here (derivative of the loss: {derivative}); now: {explanation}",

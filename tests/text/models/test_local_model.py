@@ -37,7 +37,7 @@ def test_it_tells_sentiment(model):
 def test_probabilities_of_labels_agree_with_those_of_forced_writing(model):
     tokens = model._tokens(PROMPTS[0])
     for label in (" positive", " negative"):
-        text, _, _, probabilities = model._engine.complete(tokens, max_tokens=9, temperature=0.0, logprobs=1, grammar=f'root ::= "{label}"')
+        text, _, _, probabilities = model.engine.answered(tokens, max_tokens=9, temperature=0.0, logprobs=1, grammar=f'root ::= "{label}"')
         written = [entry for entry in probabilities["content"] if entry["token"]]  # the last one, without text, ends the answer
         assert text == label and [entry["token"] for entry in written] == [label]
         assert model.label_logprobs(PROMPTS[0], [label]) == pytest.approx([written[0]["logprob"]], abs=1e-5)
@@ -45,9 +45,9 @@ def test_probabilities_of_labels_agree_with_those_of_forced_writing(model):
 
 def test_probabilities_of_tokens_far_down_the_list_are_exact(model):
     tokens = model._tokens("The sky")
-    content = model._engine.complete(tokens, max_tokens=1, temperature=0.0, logprobs=2000)[3]["content"][0]["top_logprobs"]
+    content = model.engine.answered(tokens, max_tokens=1, temperature=0.0, logprobs=2000)[3]["content"][0]["top_logprobs"]
     wanted = {entry["id"]: entry["logprob"] for entry in content[::400]}
-    assert len(wanted) == 5 and model._engine.next_logprobs(tokens, list(wanted)) == pytest.approx(wanted, abs=1e-5)
+    assert len(wanted) == 5 and model.engine.next_logprobs(tokens, list(wanted)) == pytest.approx(wanted, abs=1e-5)
 
 
 def test_a_label_of_several_tokens_is_the_product_of_its_parts(model):
@@ -59,7 +59,7 @@ def test_scores_do_not_depend_on_what_was_read_before(model):
     together = label_logprobs_all(model, PROMPTS, LABELS)
     model("Something else entirely", max_tokens=2)
     alone = [model.label_logprobs(prompt, LABELS) for prompt in reversed(PROMPTS)]
-    model._engine.complete(model._tokens("Once"), max_tokens=1, temperature=0.0)
+    model.engine.answered(model._tokens("Once"), max_tokens=1, temperature=0.0)
     assert together == alone[::-1] == [model.label_logprobs(prompt, LABELS) for prompt in PROMPTS]
 
 

@@ -42,7 +42,15 @@ class Frozen:
 
 def _is_writeable_below(array):
     """Whether NumPy will let an array be written to again."""
-    return not isinstance(array.base, np.ndarray) or array.base.flags.writeable or id(array.base) in writes.FROZEN
+    base = array.base
+    if base is None:
+        return True
+    if isinstance(base, np.ndarray):
+        return base.flags.writeable or id(base) in writes.FROZEN
+    try:  # an unpickled array may lie in bytes, as one that can be written to, and only once
+        return not memoryview(base).readonly
+    except TypeError:
+        return False
 
 
 def _thaw(array):

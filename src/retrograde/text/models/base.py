@@ -11,6 +11,7 @@ from .request import Completion, Price, Request
 from .trace import recorded, recorded_async, recorded_stream, recorded_stream_async
 
 _RECORDERS = {"complete": recorded, "acomplete": recorded_async, "stream": recorded_stream, "astream": recorded_stream_async}
+_WITHOUT_GRADIENTS = 'has no gradients of its log-probabilities; text.LocalModel(path, engine="retrograde") has'
 
 
 class LanguageModel:
@@ -40,6 +41,8 @@ class LanguageModel:
     follows_instructions: bool = True
     #: Whether a completion for a request with labels has the log-probability of each.
     tells_logprobs: bool = False
+    #: Whether it tells what the words of a prompt do for a loss: it has `attribution` then.
+    has_gradients: bool = False
     #: A tensor that its answers depend on and that is learned, such as a soft prompt; it has `label_gradient` then.
     learned: Any = None
 
@@ -93,7 +96,14 @@ class LanguageModel:
 
     def label_gradient(self, requests, gradient, learned):
         """The gradient in `learned`, of that in the log-probabilities of the labels of `requests`, (requests, labels)."""
-        raise UnsupportedError(f"{self.name} has no gradient of its log-probabilities; a TextModel of retrograde.models has")
+        raise UnsupportedError(f"{self.name} {_WITHOUT_GRADIENTS}")
+
+    def attribution(self, request, gradient) -> Any:
+        """What the tokens of a prompt do for a loss, whose `gradient` is in the log-probabilities of the labels of `request`.
+
+        It is an `Attribution` of `retrograde.models`, with `words` and their effects.
+        """
+        raise UnsupportedError(f"{self.name} {_WITHOUT_GRADIENTS}")
 
     def token_bound(self, request):
         """(most tokens that the prompt can have, most that the answer can have): what a budget sets aside for a call.
@@ -151,6 +161,7 @@ class Wrapper(LanguageModel):
         self.name, self.max_tokens, self.price = model.name, model.max_tokens, model.price
         self.max_concurrency, self.keeps_prefixes = model.max_concurrency, model.keeps_prefixes
         self.tells_logprobs = model.tells_logprobs
+        self.has_gradients = model.has_gradients
 
     @property
     def identity(self):
@@ -166,6 +177,9 @@ class Wrapper(LanguageModel):
 
     def label_gradient(self, requests, gradient, learned):
         return self.model.label_gradient(requests, gradient, learned)
+
+    def attribution(self, request, gradient):
+        return self.model.attribution(request, gradient)
 
     def steps(self, request: Request):
         """What is done for a request."""

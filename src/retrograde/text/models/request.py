@@ -58,6 +58,10 @@ class Request:
             raise ArgumentError(f"max_tokens must be at least 1, got {self.max_tokens}")
         if self.temperature is not None and not 0 <= self.temperature < inf:
             raise ArgumentError(f"temperature must be 0 or more, and finite, got {self.temperature}")
+        if self.top_p is not None and not 0 <= self.top_p <= 1:
+            raise ArgumentError(f"top_p must be from 0 to 1, got {self.top_p}")
+        if not all(self.stop):
+            raise ArgumentError(f"stop must be texts that are not empty, got {list(self.stop)}")
         if len(set(self.labels)) < len(self.labels) or not all(self.labels):
             raise ArgumentError(f"labels must differ from each other and from the empty string, got {list(self.labels)}")
         if sum(map(bool, (self.grammar, self.json_schema, self.labels))) > 1:
