@@ -1,5 +1,7 @@
 """Convolutions of images: forward, and the gradients of input and weight."""
 
+from typing import NamedTuple
+
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops.images._convolving import Geometry
@@ -7,7 +9,6 @@ from ...shapes import row_major
 from .. import cost
 from ..index.access_maps import AccessMaps
 from ..index.elements import has_float_operands
-from ..target import ITEM_BYTES
 from .kernel import Kernel, Scratch
 
 #: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
@@ -34,7 +35,7 @@ class Convolution(Kernel):
         return [a if id(a) in apart else facts.base(a) for a in operands if isinstance(a, Symbol)]
 
     def launches(self, step, assembler):
-        return _LAUNCHES[step.roots[0].op.name](step, assembler)
+        return (_weight if step.roots[0].op.name == "conv2d_weight" else _images)(step, assembler)
 
     def flops(self, node):
         geometry = geometry_of(node)
@@ -62,74 +63,105 @@ def geometry_of(node):
     return Geometry.of(*shapes, *[named[name] for name in ("stride", "padding", "dilation", "groups")])
 
 
-def _forward(step, assembler):
-    x, weight, bias, *_ = step.roots[0].args
-    source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = assembler.code("convolution").forward_of(geometry_of(step.roots[0]))
-    o, c, *places = taps[2]
-    steps = o, c, correlation.outputs * o
-    offset = assembler.layout(step, bias) if bias is not None else None
-    return _correlated(step, correlation, source, taps, steps, places, offset, assembler)
+class Operands(NamedTuple):
+    """What a convolution reads, or the gradient of its image, which is one too.
+
+    source, weight, bias   memory, first number and strides of each; None where there is no bias
+    steps                  from one of the weight's output channels to the next, of its input channels, of its groups
+    places                 from one of the weight's rows to the next, and of its columns
+    is_back                whether it is the gradient of the image, for which the kernel lies the other way round
+    flops                  operations, without any that are spared
+    """
+
+    correlation: object
+    source: tuple
+    weight: tuple
+    bias: tuple | None
+    steps: tuple
+    places: tuple
+    is_back: bool
+    flops: int
 
 
-def _backward(step, assembler):
-    x, weight, *_ = step.roots[0].args
-    source, taps = assembler.layout(step, x), assembler.layout(step, weight)
-    correlation = assembler.code("convolution").backward_of(geometry_of(step.roots[0]))
-    o, c, *places = taps[2]
-    return _correlated(step, correlation, source, taps, (c, o, correlation.inputs * o), places, None, assembler)
-
-
-def _correlated(step, correlation, source, taps, steps, places, bias, assembler):
-    """Packing the weights, then the images."""
+def operands_of(step, assembler):
+    """The operands of a convolution or of the gradient of its image."""
     node = step.roots[0]
-    geometry, code = geometry_of(node), assembler.code("convolution")
+    x, weight, *rest = node.args
+    code, is_back = assembler.code("convolution"), node.op.name == "conv2d_input"
+    source, taps = assembler.layout(step, x), assembler.layout(step, weight)
+    geometry = geometry_of(node)
+    correlation = (code.backward_of if is_back else code.forward_of)(geometry)
+    o, c, *places = taps[2]
+    steps = (c, o, correlation.inputs * o) if is_back else (o, c, correlation.outputs * o)
+    bias = None if is_back or rest[0] is None else assembler.layout(step, rest[0])
     flops = 2 * geometry.batch * correlation.products
-    # Chunks may follow the threads here: each number of the result is summed by one of them.
-    wanted = assembler.threads if flops > cost.SHARED_FLOPS else 1
-    layout = code.layout_of(correlation, assembler.target, name_of(node.dtype), -(-wanted // geometry.batch))
-    kernel = tuple([i * places[0] + j * places[1] for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
-    plan = code.Correlating(layout, source[2], steps, kernel, bias and bias[2][0])
-    key = "correlation", repr(plan)
-    packing = assembler.unit(("packing", *key), lambda module, name: code.write_packing(module, name, plan), is_final=True)
-    images = assembler.unit(key, lambda module, name: code.write_correlation(module, name, plan), is_final=True)
-    item = ITEM_BYTES[layout.dtype]
-    packed = Scratch(plan.packed * item)
-    tasks = geometry.batch * layout.bands
-    chunks = min(wanted, tasks)
-    scratch = Scratch(plan.room * item * chunks)
+    return Operands(correlation, source, taps, bias, steps, tuple(places), is_back, flops)
+
+
+def wanted_chunks(operands, assembler):
+    """How many chunks of images are worth having. They may follow the threads: each number of the result is summed by one."""
+    return assembler.threads if operands.flops > cost.SHARED_FLOPS else 1
+
+
+def image_launches(step, assembler, operands, plan, write, tasks, more=()):
+    """Packing the weights, then the images: `write` are the functions that write the code of both, by a name for what they write;
+    `tasks` says how many the images are, `more` has further words for their code.
+    """
+    node, correlation, (source, taps, bias) = step.roots[0], operands.correlation, operands[1:4]
+    key, item, wanted = (step.kernel.name, repr(plan)), node.dtype.itemsize, wanted_chunks(operands, assembler)
+    packing, images = (assembler.unit((part, *key), lambda module, name, write=write: write(module, name, plan), is_final=True)
+                       for part, write in write.items())
+    packed, chunks = Scratch(plan.packed * item), min(wanted, tasks)
     parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
-    bias = bias or source
     first = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False, role="pack")
-    words = source[1], 0, bias[1], 0, 0, tasks, chunks
-    buffers = source[0], packed, bias[0], assembler.storage(node), scratch
-    seconds, lasts = flops * cost.PRODUCT_SECONDS, assembler.lasts(step)
+    bias = bias or source
+    words = source[1], 0, bias[1], 0, 0, tasks, chunks, *more
+    buffers = source[0], packed, bias[0], assembler.storage(node), Scratch(plan.room * item * chunks)
+    seconds, lasts = operands.flops * cost.PRODUCT_SECONDS, assembler.lasts(step)
     return [first, assembler.launch(step, images, images.name, buffers, words, chunks, lasts, seconds)]
 
 
-def _weight(step, assembler):
-    """Sums of fixed parts of the batch, then their total."""
-    node = step.roots[0]
-    geometry, code, target = geometry_of(node), assembler.code("convolution"), assembler.target
-    x, y = (assembler.layout(step, a) for a in node.args[:2])
-    plan = code.weighing_of(code.layout_of(code.forward_of(geometry), target, name_of(node.dtype)), x[2], y[2], target)
-    key, item = ("weighing", repr(plan)), ITEM_BYTES[plan.layout.dtype]
-    sums = assembler.unit(key, lambda module, name: code.write_weighing(module, name, plan), is_final=True)
-    total = assembler.unit(("total", *key), lambda module, name: code.write_total(module, name, plan), is_final=True)
-    flops = 2 * geometry.batch * plan.layout.correlation.products
-    tasks = geometry.batch * plan.layout.bands
-    blocks = -(-tasks // plan.images)
-    # Parts must not depend on threads, since each has sums of its own.
-    most = max(cost.FEW_WEIGHT_PARTS, cost.WEIGHT_SUMS // plan.partial)
-    parts = min(blocks, cost.WEIGHT_PARTS, 1 + flops // cost.SHARED_FLOPS, most)
+def weight_launches(step, assembler, plan, write, counts, parts, shares=1):
+    """Sums of fixed parts of the batch, each by so many `shares`, then their total: `write` are the functions that write the
+    code of both, by a name for what they write; `counts` are the words of the sums' code.
+    """
+    node, key = step.roots[0], (step.kernel.name, repr(plan))
+    item, (x, y) = node.dtype.itemsize, [assembler.layout(step, a) for a in node.args[:2]]
+    sums, total = (assembler.unit((part, *key), lambda module, name, write=write: write(module, name, plan), is_final=True)
+                   for part, write in write.items())
     # Each part has sums and images of its own, since parts run at the same time.
-    partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * plan.room * item)
-    words = x[1], y[1], 0, 0, tasks, blocks, parts
-    buffers, seconds = (x[0], y[0], partial, scratch), flops * cost.PRODUCT_SECONDS
-    first = assembler.launch(step, sums, sums.name, buffers, words, parts, False, seconds)
+    partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * shares * plan.room * item)
+    buffers, words = (x[0], y[0], partial, scratch), (x[1], y[1], 0, 0, *counts)
+    seconds = step.kernel.flops(node) * cost.PRODUCT_SECONDS
+    first = assembler.launch(step, sums, sums.name, buffers, words, parts * shares, False, seconds)
     chunks = min(assembler.threads, cost.WEIGHT_PARTS) if parts * plan.partial > cost.SHARED_NUMBERS else 1
     buffers, words = (partial, assembler.storage(node)), (0, 0, parts, chunks)
     return [first, assembler.launch(step, total, total.name, buffers, words, chunks, assembler.lasts(step), role="finish")]
 
 
-_LAUNCHES = {"conv2d": _forward, "conv2d_input": _backward, "conv2d_weight": _weight}
+def _images(step, assembler):
+    """A convolution, or the gradient of its image."""
+    node, operands = step.roots[0], operands_of(step, assembler)
+    geometry, code = geometry_of(node), assembler.code("convolution")
+    bands = -(-wanted_chunks(operands, assembler) // geometry.batch)
+    layout = code.layout_of(operands.correlation, assembler.target, name_of(node.dtype), bands)
+    (row, column), bias = operands.places, operands.bias
+    kernel = tuple([i * row + j * column for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
+    plan = code.Correlating(layout, operands.source[2], operands.steps, kernel, bias and bias[2][0])
+    write = {"packing": code.write_packing, "images": code.write_correlation}
+    return image_launches(step, assembler, operands, plan, write, geometry.batch * layout.bands)
+
+
+def _weight(step, assembler):
+    """The gradient of the weight."""
+    node = step.roots[0]
+    geometry, code, target = geometry_of(node), assembler.code("convolution"), assembler.target
+    x, y = (assembler.layout(step, a)[2] for a in node.args[:2])
+    plan = code.weighing_of(code.layout_of(code.forward_of(geometry), target, name_of(node.dtype)), x, y, target)
+    tasks = geometry.batch * plan.layout.bands
+    blocks = -(-tasks // plan.images)
+    # Parts must not depend on threads, since each has sums of its own.
+    most = max(cost.FEW_WEIGHT_PARTS, cost.WEIGHT_SUMS // plan.partial)
+    parts = min(blocks, cost.WEIGHT_PARTS, 1 + step.kernel.flops(node) // cost.SHARED_FLOPS, most)
+    write = {"sums": code.write_weighing, "total": code.write_total}
+    return weight_launches(step, assembler, plan, write, (tasks, blocks, parts), parts)

@@ -4,12 +4,12 @@ Tiles of m x m results are made of (m + 2)^2 products in place of 9 m^2: kernel 
 by place, and their sums over channels are transformed back. S. Winograd, Arithmetic Complexity of Computations, SIAM 1980; A.
 Lavin and S. Gray, Fast Algorithms for Convolutional Neural Networks, CVPR 2016.
 
-`matrices` makes the transforms; `plan_of` says whether a convolution pays and cuts it in blocks; `write_factors` and
+`matrices` makes the transforms; `correlating_of` and `weighing_of` cut the work in blocks of tiles; `write_kernels` and
 `write_images` write the code of the result, and of the gradient of the image; `write_sums` and `write_total` that of the
 gradient of the kernel.
 """
 
-from .images import write_factors, write_images
+from .images import write_images, write_kernels
 from .matrices import matrices
 from .plan import Correlating, Weighing, correlating_of, weighing_of
 from .weight import write_sums, write_total
@@ -20,8 +20,8 @@ __all__ = [
     "correlating_of",
     "matrices",
     "weighing_of",
-    "write_factors",
     "write_images",
+    "write_kernels",
     "write_sums",
     "write_total",
 ]

@@ -15,20 +15,20 @@ from .matrices import TAPS
 from .transform import both_sides, clear, each_image, tiles_of, transformed
 
 
-def write_factors(module, name, plan):
+def write_kernels(module, name, plan):
     """The entry that transforms kernels: for each group and place, a row of input channels for each output channel.
 
     Its buffers are the weight and the room for what is made of it; its word the number of chunks.
     """
-    entry = Entry(module, name, ("weight", "factors"), ("chunks",), {None: plan.item})
+    entry = Entry(module, name, ("weight", "kernels"), ("chunks",), {None: plan.item})
     b, side = entry.builder, range(TAPS)
     start, by_output, by_input, by_group, by_row, by_column = plan.weight
     first, end = entry.share(plan.groups * plan.outputs, entry.words["chunks"])
     with emit.loop(b, first, end) as line:
         group, output = b.sdiv(line.index, I64(plan.outputs)), b.srem(line.index, I64(plan.outputs))
         source = at(b, entry.pointers["weight"], plan.item, start, (group, by_group), (output, by_output))
-        target = at(b, entry.pointers["factors"], plan.item, (group, plan.places * plan.factors_place),
-                    (output, plan.factors_line))
+        target = at(b, entry.pointers["kernels"], plan.item, (group, plan.places * plan.kernels_place),
+                    (output, plan.kernels_line))
         with emit.loop(b, 0, plan.inputs, plan.lanes) as channel:
             # The last vector repeats the last channel, so that nothing behind the weight is read.
             places = [emit.minimum(b, b.add(channel.index, I64(lane)), plan.inputs - 1) for lane in range(plan.lanes)]
@@ -36,7 +36,7 @@ def write_factors(module, name, plan):
             kernel = [[_gathered(b, plan, lines, i * by_row + j * by_column) for j in side] for i in side]
             found = both_sides(b, plan.matrices.kernel, kernel, plan.is_fused)
             for place, value in enumerate([x for row in found for x in row]):
-                emit.store(b, value, at(b, target, plan.item, channel.index, place * plan.factors_place))
+                emit.store(b, value, at(b, target, plan.item, channel.index, place * plan.kernels_place))
     b.ret_void()
     return entry.function
 
@@ -55,7 +55,7 @@ def write_images(module, name, plan):
     Its buffers are the source, transformed kernels, bias, result and scratch memory; its words the number of tasks, which are
     blocks of tiles, of chunks, and of images.
     """
-    buffers = "source", "factors", "bias", "result", "scratch"
+    buffers = "source", "kernels", "bias", "result", "scratch"
     entry = Entry(module, name, buffers, ("tasks", "chunks", "batch"), {None: plan.item})
     b, tiles = entry.builder, Functions(module, name, partial(_write_tile, plan))
     image = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
@@ -66,9 +66,9 @@ def write_images(module, name, plan):
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
         _transform(entry, plan, task.index, group.index, planes, image)
-        factors = at(b, entry.pointers["factors"], plan.item, (group.index, plan.places * plan.factors_place))
+        kernels = at(b, entry.pointers["kernels"], plan.item, (group.index, plan.places * plan.kernels_place))
         count = tiles_of(b, plan, task.index, entry.words["batch"])
-        _multiply(b, plan, tiles, factors, image, products, count)
+        _multiply(b, plan, tiles, kernels, image, products, count)
         _transform_back(entry, plan, task.index, group.index, products, rows)
     b.ret_void()
     return entry.function
@@ -91,19 +91,19 @@ def _transform(entry, plan, task, group, planes, image):
                 store(b, found, [at(b, there, plan.item, i * plan.image_place) for i in range(plan.places)])
 
 
-def _multiply(b, plan, tiles, factors, image, products, count):
+def _multiply(b, plan, tiles, kernels, image, products, count):
     """A product of matrices for each place: output channels by input channels, and these by tiles."""
     vectors = b.sdiv(b.add(count, I64(plan.lanes - 1)), I64(plan.lanes))
     whole = b.mul(b.sdiv(vectors, I64(plan.vectors)), I64(plan.vectors))
     with emit.loop(b, 0, plan.places) as place:
-        left = at(b, factors, plan.item, (place.index, plan.factors_place))
+        left = at(b, kernels, plan.item, (place.index, plan.kernels_place))
         right = at(b, image, plan.item, (place.index, plan.image_place))
         result = at(b, products, plan.item, (place.index, plan.products_place))
         row = 0
         for height, tall in heights(plan.outputs, plan.height):
             with emit.loop(b, 0, tall) as tile:
                 output = b.add(b.mul(tile.index, I64(height)), I64(row))
-                lines = at(b, left, plan.item, (output, plan.factors_line)), at(b, result, plan.item, (output, plan.line))
+                lines = at(b, left, plan.item, (output, plan.kernels_line)), at(b, result, plan.item, (output, plan.line))
                 _row_of_tiles(b, plan, tiles, height, lines, right, (vectors, whole))
             row += tall * height
 
@@ -128,7 +128,7 @@ def _write_tile(plan, b, arguments, height, vectors):
     kernels, image, products = arguments
     tile, columns = Tile(plan.vector, height, vectors, plan.is_fused), range(0, vectors * plan.lanes, plan.lanes)
     group = min(cost.CHANNELS, plan.inputs)
-    left = Blocks(kernels, 1, range(group), plan, range(0, height * plan.factors_line, plan.factors_line), broadcast(plan))
+    left = Blocks(kernels, 1, range(group), plan, range(0, height * plan.kernels_line, plan.kernels_line), broadcast(plan))
     right = Blocks(image, plan.line, range(0, group * plan.line, plan.line), plan, columns, contiguous(plan))
     whole = plan.inputs - plan.inputs % group
     ranges = [(start, stop, step, step) for start, stop, step in ((0, whole, group), (whole, plan.inputs, 1)) if start < stop]

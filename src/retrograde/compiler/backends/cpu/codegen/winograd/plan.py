@@ -13,7 +13,7 @@ from .matrices import TAPS, matrices
 
 
 @dataclass(eq=False, repr=False)
-class Blocks(InVectors):
+class Tiled(InVectors):
     """Tiles of `results` x `results` numbers, and how they are met: some small images at a time, or a band of rows of tiles of one.
 
     image, result   height and width of a channel of what is read, and of what the tiles make up
@@ -89,7 +89,7 @@ class Blocks(InVectors):
 
 
 @dataclass(eq=False, repr=False)
-class Correlating(Blocks):
+class Correlating(Tiled):
     """A convolution, or the gradient of its image.
 
     source   the steps of images, channels, rows and columns
@@ -105,7 +105,7 @@ class Correlating(Blocks):
     vectors: int
 
     @property
-    def factors_line(self):
+    def kernels_line(self):
         """Numbers from one row of transformed kernels, of an output channel, to the next."""
         return odd_lines(self._whole(self.inputs), self.dtype)
 
@@ -118,9 +118,9 @@ class Correlating(Blocks):
     # set of the first cache.
 
     @property
-    def factors_place(self):
+    def kernels_place(self):
         """Numbers of the transformed kernels of one place."""
-        return odd_lines(self.outputs * self.factors_line, self.dtype)
+        return odd_lines(self.outputs * self.kernels_line, self.dtype)
 
     @property
     def image_place(self):
@@ -133,9 +133,9 @@ class Correlating(Blocks):
         return odd_lines(self.outputs * self.line, self.dtype)
 
     @property
-    def factors(self):
+    def packed(self):
         """Numbers of all transformed kernels."""
-        return self.groups * self.places * self.factors_place
+        return self.groups * self.places * self.kernels_place
 
     @property
     def planes(self):
@@ -158,7 +158,7 @@ class Correlating(Blocks):
 
 
 @dataclass(eq=False, repr=False)
-class Weighing(Blocks):
+class Weighing(Tiled):
     """The gradient of a kernel.
 
     source, other   steps of images, channels, rows and columns of the convolution's input and output
@@ -241,7 +241,7 @@ def weighing_of(results, correlation, border, dtype, target, source, other):
 
 
 def _blocks(results, correlation, border, tiles, least):
-    """The fields of `Blocks` for so many tiles of a block at most, and at least so many bands of an image."""
+    """The fields of `Tiled` for so many tiles of a block at most, and at least so many bands of an image."""
     rows, columns = (ceil(n / results) for n in correlation.result)
     bands = min(max(ceil(rows * columns / tiles), least), rows)
     short, tall = divmod(rows, bands)
