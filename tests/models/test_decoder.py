@@ -94,7 +94,7 @@ def test_a_config_without_a_size_says_which():
         from_json({name: value for name, value in JSON.items() if name != "hidden_size"})
     with pytest.raises(rg.errors.CheckpointError, match=r"lacks llama\.attention\.head_count"):
         from_gguf({"general.architecture": "llama"})
-    with pytest.raises(rg.errors.CheckpointError, match="knows gemma3, llama"):
+    with pytest.raises(rg.errors.CheckpointError, match="knows bert, gemma3, gpt2, llama"):
         from_gguf({"general.architecture": "rwkv"})
 
 
