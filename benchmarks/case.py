@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 OURS = "retrograde"
 
@@ -23,6 +24,11 @@ class Case:
     compares = True
     unit = ""
     scale = 1.0
+    #: How many of the first results are compared, how far they may differ, how many seconds an answer may take (None: as usual for
+    #: each), and the rivals that compute something else because that is asked of them.
+    compared, tolerance, patience, apart = None, None, None, ()
+    #: By rival, a package that it needs beside its library: `--python` may name an interpreter for that.
+    packages = MappingProxyType({})
 
 
 class Timed(Case):
@@ -130,3 +136,55 @@ class Curve(Case):
         """What the two figures are called: time and CPU time."""
         name = f"{rival}, width {size}, {threads} thread{'s' * (threads > 1)}"
         return name, f"{name}, CPU"
+
+
+@dataclass(frozen=True)
+class Steps(Case):
+    """Rivals take a number of threads and return a step; the figures are the time of a call and its CPU time, for each number.
+
+    What the first calls return, or what the step's `outputs()` gives if it has that, must be what the others' is, as for `Timed`.
+    On one thread CPU time is judged, which other work on the machine disturbs least, on several the time that passes. A goal may
+    name two: "torch / retrograde, F(4×4)" is the time of the first over that of the second.
+
+    `parts` is how many of what is told are in a call, such as tokens.
+    """
+
+    threads: tuple[int, ...] = (1, 2)
+    parts: int = 1
+    compared: int | None = 3
+    tolerance: float | None = None
+    patience: float | None = 900
+    apart: tuple[str, ...] = ()
+    packages: dict[str, str] = field(default_factory=dict)
+    unit, scale = "ms", 1e3
+
+    @staticmethod
+    def names(rival, threads):
+        """What the two figures are called: time and CPU time."""
+        name = f"{rival}, {threads} thread{'s' * (threads > 1)}"
+        return name, f"{name}, CPU"
+
+    def judged(self, rival, threads):
+        """What the figure is called that ratios are made of."""
+        return self.names(rival, threads)[threads == 1]
+
+
+class Bytes(Case):
+    """Rivals return a function; the figure is the number of bytes that it gives, asked once."""
+
+    unit, scale = "MB", 1e-6
+    patience = 900
+    request = "figures"
+
+
+class Growth(Bytes):
+    """`Bytes` by which the memory of a new process grows at most while the function runs."""
+
+    request = "growth"
+
+
+class Difference(Case):
+    """Rivals return a function that gives arrays; the figure is the greatest difference of theirs from ours, asked once."""
+
+    compares = False
+    patience = 900

@@ -4,7 +4,7 @@ import importlib
 from statistics import median, quantiles
 
 from . import report
-from .case import OURS, Curve
+from .case import OURS, Curve, Steps
 
 OUR_COLOR, THEIR_COLORS = "#d1495b", ("#30638e", "#7a9cb8", "#555555")
 # Pictures of equal figures are equal files.
@@ -29,7 +29,7 @@ def write(results, folder):
 def _bars(figure, result):
     """Medians with their quartiles, fastest on top, on a logarithmic scale: the ratios are what counts."""
     axes, scale = figure.add_subplot(), result.case.scale
-    names = sorted(result.samples, key=lambda name: median(result.samples[name]))
+    names = sorted(_shown(result), key=lambda name: median(result.samples[name]))
     for row, name in enumerate(names):
         samples = [value * scale for value in result.samples[name]]
         low, middle, high = quantiles(samples, n=4) if len(samples) > 1 else samples * 3
@@ -41,6 +41,14 @@ def _bars(figure, result):
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.set_xlabel(result.case.unit)
+
+
+def _shown(result):
+    """The names of the figures: of steps on several threads those that are judged."""
+    case = result.case
+    if not isinstance(case, Steps):
+        return [*result.samples]
+    return [name for rival in case.rivals for n in case.threads if (name := case.judged(rival, n)) in result.samples]
 
 
 def _curve(figure, result):

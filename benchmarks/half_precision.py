@@ -1,22 +1,19 @@
-"""Half precision against float32, in compiled code on one thread: loops, products, and training steps under autocast.
+"""Half precision against float32, in compiled code on one thread: loops and products.
 
 Run `python -m benchmarks.half_precision` (options: --filter, --rounds). Both sides take turns, A B A B; a figure is the least
-processor time of its rounds. Where PyTorch is installed its autocast is measured as well, in its own way of running.
+processor time of its rounds. Training steps under autocast are cases of `python -m benchmarks models`.
 """
 
 import argparse
 import os
 import time
 from functools import partial
-from importlib.util import find_spec
 
 os.environ.setdefault("RETROGRADE_NUM_THREADS", "1")
 
 import numpy as np
 
 import retrograde as rg
-
-from .workloads import gpt, libraries, perceptron
 
 #: Elementwise functions of a million numbers.
 LOOPS = {
@@ -26,7 +23,6 @@ LOOPS = {
 }
 #: Sizes of products: rows, columns, steps of k.
 PRODUCTS = [(256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (1024, 384, 128)]
-PERCEPTRON = perceptron.Task((512, 512, 512, 512), "ReLU", 512, is_classifier=False)
 
 
 def main():
@@ -50,12 +46,6 @@ def cases():
         for size in PRODUCTS:
             shown = "x".join(map(str, size))
             yield f"product {shown}, {dtype}", lambda s=size: product(s, "float32"), lambda s=size, d=dtype: product(s, d)
-    steps = {"a perceptron": perceptron_step, "a GPT": gpt_step}
-    for name, step in steps.items():
-        yield f"step of {name}, autocast", partial(step, "retrograde", False), partial(step, "retrograde", True)
-    if find_spec("torch") is not None:
-        for name, step in steps.items():
-            yield f"PyTorch's autocast, ours: {name}", partial(step, "torch", True), partial(step, "retrograde", True)
 
 
 def least(runs, rounds):
@@ -81,28 +71,6 @@ def product(size, dtype):
     rng, compiled = np.random.default_rng(0), rg.jit(rg.matmul)
     a, b = rg.tensor(rng.normal(size=(rows, depth)), dtype=dtype), rg.tensor(rng.normal(size=(depth, columns)), dtype=dtype)
     return partial(compiled, a, b)
-
-
-def perceptron_step(name, is_low):
-    """A run of a training step of a perceptron of three layers."""
-    lib, compiled, wrapped_loss = _library(name, is_low)
-    return perceptron.with_modules(lib, PERCEPTRON, lib.optim.SGD, compiled, wrapped_loss)(*PERCEPTRON.data())
-
-
-def gpt_step(name, is_low):
-    """A run of a training step of a small GPT."""
-    lib, compiled, wrapped_loss = _library(name, is_low)
-    optimizer = partial(lib.optim.AdamW, fused=True) if name == "torch" else lib.optim.AdamW
-    return gpt.trained(lib, optimizer, gpt.BATCH, wrapped_loss, compiled=compiled)
-
-
-def _library(name, is_low):
-    """(modules of a library, what compiles its step, what computes a loss under its autocast, if `is_low`)."""
-    lib = libraries.modules(name)
-    if name == "torch":
-        lib.library.set_num_threads(1)
-        return lib, lambda step: step, lib.library.autocast("cpu", enabled=is_low)
-    return lib, rg.jit, rg.autocast(enabled=is_low)
 
 
 if __name__ == "__main__":

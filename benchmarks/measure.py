@@ -11,8 +11,27 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from . import agreement
-from .case import Compilation, Counts, Curve, Durations, Figures, FirstCall, Launch, Peak, Quick, Timed, Tuning
+from .case import (
+    OURS,
+    Bytes,
+    Compilation,
+    Counts,
+    Curve,
+    Difference,
+    Durations,
+    Figures,
+    FirstCall,
+    Growth,
+    Launch,
+    Peak,
+    Quick,
+    Steps,
+    Timed,
+    Tuning,
+)
 from .process import HOST, ROOT, AbsentRivalError, Worker
 
 BLOCK_SECONDS = 0.2
@@ -37,12 +56,12 @@ class Settings:
 
     def python(self, rival):
         """The interpreter of a rival: its own, or that of its library ("torch" for "torch.compile", "jax" for "jax, 300")."""
-        library = re.split("[ ,.]", rival)[0]
-        return self.pythons.get(rival) or self.pythons.get(library) or sys.executable
+        return self.pythons.get(rival) or self.pythons.get(re.split("[ ,.]", rival)[0]) or sys.executable
 
     def worker(self, case, rival, *size, environment=None, patience=None):
         """A process in which the rival has prepared itself, within `patience` seconds."""
-        return Worker([self.suite, case.name, rival, *size], self.python(rival), environment, patience)
+        python = self.pythons.get(case.packages.get(rival, "")) or self.python(rival)
+        return Worker([self.suite, case.name, rival, *size], python, environment, patience)
 
 
 @dataclass
@@ -90,21 +109,44 @@ def _rotated(names, number):
     return names[number:] + names[:number]
 
 
-def _ready(stack, result, settings):
+def _ready(stack, result, settings, *size):
     """The workers of those rivals that can take part and compute the same."""
     case, workers, trails = result.case, {}, {}
+    steps, tolerance = case.compared or agreement.STEPS, case.tolerance or agreement.TOLERANCE
     for rival in case.rivals:
         try:
-            worker = settings.worker(case, rival)
-            trails[rival] = worker.ask("trail", agreement.STEPS)
+            worker = settings.worker(case, rival, *size, patience=case.patience)
+            trails[rival] = worker.ask("trail", steps, case.patience)
             workers[rival] = stack.enter_context(worker)
         except AbsentRivalError as error:
             result.leave_out(rival, error)
-    for rival, deviation in (agreement.dissenters(trails) if trails else {}).items():
-        result.leave_out(rival, f"it computes something else; over {agreement.STEPS} steps its results are off by "
-                                f"{deviation:.1e} from the median of all, and {agreement.TOLERANCE:g} is allowed")
+    trails = {rival: trail for rival, trail in trails.items() if rival not in case.apart}
+    for rival, deviation in (agreement.dissenters(trails, tolerance) if trails else {}).items():
+        result.leave_out(rival, f"it computes something else; over {steps} steps its results are off by {deviation:.1e} from the "
+                                f"median of all, and {tolerance:g} is allowed")
         workers.pop(rival).close()
     return workers
+
+
+def _steps(case, settings):
+    """One number of threads after the other, so that not all processes are there at once."""
+    result = Result(case)
+    for threads in case.threads:
+        with ExitStack() as stack:
+            workers = _ready(stack, result, settings, threads)
+            counts = {rival: _count_of_one(worker, case) for rival, worker in workers.items()}
+            for number in range(settings.rounds):
+                for rival in _rotated(list(workers), number):
+                    time.sleep(PAUSE_SECONDS)
+                    cost = workers[rival].ask("cost", counts[rival], case.patience)
+                    for name, value in zip(case.names(rival, threads), cost, strict=True):
+                        result.add(name, value / case.parts)
+    return result
+
+
+def _count_of_one(worker, case):
+    """As `_count`, of a step that may take many seconds and has run before."""
+    return max(1, round(BLOCK_SECONDS / worker.ask("cost", 1, case.patience)[0]))
 
 
 def _count(worker):
@@ -201,6 +243,31 @@ def _figures(case, settings):
     return result
 
 
+def _bytes(case, settings):
+    result = Result(case)
+    for rival in case.rivals:
+        try:
+            with settings.worker(case, rival, patience=case.patience) as worker:
+                result.add(rival, worker.ask(case.request, None, case.patience))
+        except AbsentRivalError as error:
+            result.leave_out(rival, error)
+    return result
+
+
+def _difference(case, settings):
+    result, found = Result(case), {}
+    for rival in case.rivals:
+        try:
+            with settings.worker(case, rival, patience=case.patience) as worker:
+                found[rival] = [np.array(numbers) for numbers in worker.ask("numbers", None, case.patience)]
+        except AbsentRivalError as error:
+            result.leave_out(rival, error)
+    ours = found.pop(OURS, None)
+    for rival, arrays in found.items() if ours else ():
+        result.add(rival, max(float(abs(a - b).max()) for a, b in zip(ours, arrays, strict=True)))
+    return result
+
+
 def _tuning(case, settings):
     """Round by round, each with a seed of its own; notes say what each rival took."""
     result, present, taken = Result(case), list(case.rivals), {}
@@ -247,5 +314,6 @@ def _seconds_of(command, bytecode):
 
 _MEASURES = {
     Timed: _timed, Quick: _timed, FirstCall: _first_call, Compilation: _compilation, Peak: _peak, Launch: _launch,
-    Figures: _figures, Durations: _figures, Counts: _figures, Curve: _curve, Tuning: _tuning,
+    Figures: _figures, Durations: _figures, Counts: _figures, Curve: _curve, Tuning: _tuning, Steps: _steps, Bytes: _bytes,
+    Growth: _bytes, Difference: _difference,
 }

@@ -5,8 +5,8 @@ import os
 import platform
 from statistics import geometric_mean, median, quantiles
 
-from . import tuning
-from .case import OURS, Curve, Timed, Tuning
+from . import processor, tuning
+from .case import OURS, Curve, Steps, Timed, Tuning
 
 # With other work on the machine, whoever uses several threads is slowed down most.
 BUSY = 0.3
@@ -18,12 +18,12 @@ def machine():
     """What the figures were measured on, in one line."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     busy = "; other work is running, so expect these figures to be off" if load > BUSY else ""
-    return f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load average {load:.1f}{busy}"
+    return f"{processor.name()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, load average {load:.1f}{busy}"
 
 
 def table(result):
     """The result of one case: medians, their spread, and the ratio of each rival to us."""
-    rows, notes = (_curve if isinstance(result.case, Curve) else _tuned if isinstance(result.case, Tuning) else _rows)(result)
+    rows, notes = next((make for kind, make in _TABLES.items() if isinstance(result.case, kind)), _rows)(result)
     notes = [*notes, *result.notes]
     return "\n".join([f"{result.case.name}: {result.case.title}", "", *_aligned(rows), *(f"\n{note}" for note in notes)])
 
@@ -48,11 +48,26 @@ def as_json(suite, results):
         r.case.name: {
             "title": r.case.title, "goals": r.case.goals, "notes": r.notes, "samples": r.samples,
             "medians": {name: median(samples) for name, samples in r.samples.items()},
-            "ratios": {name: ratio(r, name) for name in r.samples}, **({"prompts": r.prompts} if r.prompts else {}),
+            "ratios": _ratios(r), **({"prompts": r.prompts} if r.prompts else {}),
         }
         for r in results
     }
     return json.dumps({"suite": suite, "machine": machine(), "cases": cases}, indent=1)
+
+
+def _ratios(result):
+    if not isinstance(result.case, Steps):
+        return {name: ratio(result, name) for name in result.samples}
+    pairs = dict.fromkeys([*result.case.goals, *[rival for rival in result.case.rivals if rival != OURS]])
+    return {f"{pair}, {n} thread{'s' * (n > 1)}": found for n in result.case.threads for pair in pairs
+            if (found := ratio_of_steps(result, pair, n)) is not None}
+
+
+def ratio_of_steps(result, pair, threads):
+    """The figure of one rival over another's, "A / B", or of one over ours, "A", on a number of threads; None without both."""
+    above, _, below = pair.partition(" / ")
+    found = [result.samples.get(result.case.judged(name, threads)) for name in (above, below or OURS)]
+    return _ratio(*found) if all(found) else None
 
 
 def ratio(result, name):
@@ -93,7 +108,7 @@ def _is_judged(result, name):
 
 def _verdict(figure, found, goal):
     if found is None:
-        return f"at most {goal:g}: {_judged(round(figure, 2) <= goal)}"
+        return f"at most {goal:g}: {_judged(float(short(figure)) <= goal)}"
     return f"at least {goal:g}: {_judged(round(found, 2) >= goal)}"
 
 
@@ -117,6 +132,25 @@ def _curve(result):
     return rows, [f"at no width are {many} threads slower than {few}: {_judged(worst <= NOISE)} (at worst {worst:.2f})"]
 
 
+def _steps(result):
+    """A line for each rival with both figures for each number of threads, and for each goal a note that judges it."""
+    case = result.case
+    rows = [("", *[f"{n} thr., {what}" for n in case.threads for what in (case.unit, "CPU")],
+             *[f"this / {OURS}, {n} thr." for n in case.threads])]
+    for rival in case.rivals:
+        names = [name for n in case.threads for name in case.names(rival, n)]
+        figures = [short(median(samples) * case.scale) if (samples := result.samples.get(name)) else "" for name in names]
+        found = [ratio_of_steps(result, rival, n) if rival != OURS else None for n in case.threads]
+        rows.append((rival, *figures, *("" if x is None else f"{x:.2f}" for x in found)))
+    notes = []
+    for pair, goal in case.goals.items():
+        found = [(n, x) for n in case.threads if (x := ratio_of_steps(result, pair, n)) is not None]
+        told = [f"{x:.2f} on {n} thread{'s' * (n > 1)}, {_judged(round(x, 2) >= goal)}" for n, x in found]
+        if told:
+            notes.append(f"{pair if ' / ' in pair else f'{pair} / {OURS}'}, at least {goal:g}: {'; '.join(told)}")
+    return rows, notes
+
+
 def _ratio_of_threads(result, rival, size, few, many):
     """The time with many threads over the time with few; None where the rival took no part."""
     samples = [result.samples.get(result.case.names(rival, size, n)[0]) for n in (many, few)]
@@ -133,3 +167,6 @@ def _aligned(rows):
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
     rule = "| " + " | ".join("-" * max(3, width) for width in widths) + " |"
     return [lines[0], rule, *lines[1:]]
+
+
+_TABLES = {Curve: _curve, Tuning: _tuned, Steps: _steps}

@@ -57,8 +57,11 @@ def seconds(step, count):
 
 
 def cost(step, count):
-    """Seconds that one call takes, and CPU seconds of all threads, as means of `count` calls after a few others."""
-    for _ in range(1 + count // 10):
+    """Seconds that one call takes, and CPU seconds of all threads, as means of `count` calls after a few others.
+
+    One call alone is so long that it needs none before it.
+    """
+    for _ in range((count > 1) + count // 10):
         step()
     start, start_cpu = time.perf_counter(), time.process_time()
     for _ in range(count):
@@ -81,10 +84,10 @@ def first_cost(step, _):
 
 
 def trail(step, count):
-    """What the first `count` calls return: a sample of each array, and its norm."""
-    found = []
+    """What the first `count` calls return, or give in place of that: a sample of each array, and its norm."""
+    found, outputs = [], getattr(step, "outputs", step)
     for _ in range(count):
-        for leaf in _leaves(step()):
+        for leaf in _leaves(outputs()):
             array = _array(leaf).astype(np.float64).ravel()
             found += [array[:: max(1, array.size // SAMPLE)].tolist(), [float(np.linalg.norm(array))]]
     return found
@@ -101,6 +104,19 @@ def peak(steps, _):
     _reset_peak()
     large()
     return _status("VmHWM") - before
+
+
+def growth(function, _):
+    """Bytes by which memory grows at most during a call."""
+    _tidy()
+    before = _reset_peak()
+    function()
+    return _status("VmHWM") - before
+
+
+def numbers(function, _):
+    """All numbers of the arrays that a call gives."""
+    return [_array(leaf).astype(np.float64).ravel().tolist() for leaf in _leaves(function())]
 
 
 def figures(function, count):
@@ -146,7 +162,7 @@ def _status(name):
 
 
 ANSWERS = {"seconds": seconds, "cost": cost, "first": first, "first_cost": first_cost, "trail": trail, "peak": peak,
-           "figures": figures}
+           "figures": figures, "growth": growth, "numbers": numbers}
 
 
 if __name__ == "__main__":

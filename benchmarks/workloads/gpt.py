@@ -14,7 +14,7 @@ LAYERS, HEADS, WIDTH, CONTEXT, BATCH, VOCABULARY = 4, 4, 128, 64, 16, 65
 DEPTH, DECAY = WIDTH // HEADS, 0.01
 
 
-def build(lib):
+def build(lib, layers=LAYERS):
     """The network of retrograde or torch, with numbers that others get too."""
     nn, functional = lib.nn, lib.functional
 
@@ -45,7 +45,7 @@ def build(lib):
         def __init__(self):
             super().__init__()
             self.token, self.place = nn.Embedding(VOCABULARY, WIDTH), nn.Embedding(CONTEXT, WIDTH)
-            self.blocks = nn.ModuleList([Block() for _ in range(LAYERS)])
+            self.blocks = nn.ModuleList([Block() for _ in range(layers)])
             self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY, bias=False)
 
         def forward(self, characters):
@@ -81,9 +81,9 @@ def torch_compile(batch=BATCH):
     return trained(lib, partial(lib.optim.AdamW, fused=True), batch, wrapped_loss=lib.library.compile)
 
 
-def trained(lib, optimizer, batch, wrapped_loss=lambda loss_of: loss_of, **options):
+def trained(lib, optimizer, batch, wrapped_loss=lambda loss_of: loss_of, layers=LAYERS, **options):
     """A step of a library with modules. `wrapped_loss` may compile the loss, or compute it in half precision."""
-    model = build(lib)
+    model = build(lib, layers)
 
     def loss_of(characters, following):
         return lib.functional.cross_entropy(model(characters).reshape(-1, VOCABULARY), following.reshape(-1))
@@ -148,6 +148,20 @@ def _texts(batch):
     """Characters and those that follow them, (batch, context)."""
     text = np.random.default_rng(1).integers(0, VOCABULARY, (batch, CONTEXT + 1))
     return text[:, :-1], text[:, 1:]
+
+
+def _deep(name, layers, threads):
+    """A step of a deeper network of this width, on a number of threads."""
+    lib = libraries.modules(name)
+    lib.library.set_num_threads(threads)
+    if name == "torch":
+        return trained(lib, partial(lib.optim.AdamW, fused=True), BATCH, layers=layers)
+    return trained(lib, lib.optim.AdamW, BATCH, layers=layers, compiled=lib.library.jit)
+
+
+def deep(layers):
+    """Rivals that train a network of so many layers."""
+    return {name: partial(_deep, name, layers) for name in ("retrograde", "torch")}
 
 
 RIVALS = {"retrograde": retrograde, "retrograde eager": retrograde_eager, "torch": torch, "torch.compile": torch_compile,

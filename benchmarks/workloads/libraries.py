@@ -62,6 +62,19 @@ def load(lib, model, seed=0):
     return model
 
 
+def load_matrices(lib, model, seed=0):
+    """As `load`, for networks with norms: these scale by one and shift by zero, biases are zero, and statistics stay as they are.
+
+    Parameters must be in one order in both libraries.
+    """
+    rng, state = np.random.default_rng(seed), model.state_dict()
+    for name, p in model.named_parameters():
+        plain = np.full(tuple(p.shape), float(name.endswith("weight")), np.float32)
+        state[name] = lib.tensor(plain if p.ndim == 1 else drawn(rng, tuple(p.shape)))
+    model.load_state_dict(state)
+    return model
+
+
 def perceptron(lib, sizes, activation):
     """A perceptron of retrograde or torch, with the numbers of `weights`; `activation` is "ReLU" or "Tanh"."""
     layers = []
