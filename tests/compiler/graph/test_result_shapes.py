@@ -6,6 +6,7 @@ import pytest
 import retrograde as rg
 from retrograde.compiler.graph.infer import infer
 from retrograde.compiler.trace.trace import Trace
+from retrograde.core import registry
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
 from retrograde.errors import LinAlgError, ShapeError
@@ -15,6 +16,18 @@ from sweeping import cases
 RULED = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).result_shape is not None]
 KEEPING = [rg.ops.get(name) for name in rg.ops.names() if rg.ops.get(name).keeps_sizes]
 SLOW = ["conv2d", "conv2d_input", "conv2d_weight", "contract", "matmul", "cholesky", "inv", "solve", "solve_triangular"]
+
+
+class _Forgetful(dict):
+    """A memory that keeps nothing, so that each shape is asked for anew."""
+
+    def __setitem__(self, key, value):
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known(monkeypatch):
+    monkeypatch.setattr("retrograde.compiler.graph.infer._KNOWN", _Forgetful())
 
 
 def symbolic(argument):
@@ -126,3 +139,33 @@ def test_shapes_are_found_without_code_for_the_arrays_that_stand_for_traced_ones
     ):
         infer(rg.ops.get(name), args)
     assert asked == []
+
+
+def test_what_is_known_of_a_result_is_that_of_equal_arguments_alone(monkeypatch):
+    monkeypatch.setattr("retrograde.compiler.graph.infer._KNOWN", {})
+    x, table, op = Symbol(None, (), (3, 4), np.dtype("float32")), np.arange(3), rg.ops.get
+    for _ in range(2):
+        assert infer(op("sum"), (x, 0, False, None, None)) == ((4,), np.float32)
+        assert infer(op("sum"), (x, 0, True, None, None))[0] == (1, 4)
+        assert infer(op("sum"), (x, 1, False, np.dtype("float64"), None)) == ((3,), np.float64)
+        assert infer(op("astype"), (x, np.float64)) == ((3, 4), np.float64)
+        assert infer(op("astype"), (x, np.dtype("int8"))) == ((3, 4), np.int8)
+        assert infer(op("getitem"), (x, (slice(1, None), 0)))[0] == (2,)
+        assert infer(op("getitem"), (x, (slice(1, 2), 0)))[0] == (1,)
+        assert infer(op("getitem"), (x, (table > 0,)))[0] == (2, 4)
+        assert infer(op("getitem"), (x, (table > 1,)))[0] == (1, 4)
+
+
+def test_the_kernel_of_a_users_op_is_asked_each_time(monkeypatch):
+    monkeypatch.setattr("retrograde.compiler.graph.infer._KNOWN", {})
+    rows = [1]
+
+    @rg.ops.movement()
+    def first_rows(x, /):
+        """The first rows of `x`, of which there may be others the next time."""
+        return x[: rows[0]]
+
+    op = rg.ops.get("first_rows")
+    registry.unregister("first_rows")
+    for rows[0] in (1, 2):
+        assert infer(op, (Symbol(None, (), (3, 4), np.dtype("float32")),))[0] == (rows[0], 4)

@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler.passes import recomputed
+from retrograde.compiler.passes.recomputed import met_at_several_places
+from retrograde.compiler.pipeline import planned
+from retrograde.errors import RetrogradeError
+from tests.compiler.snapshots.programs import of_seed
+from tests.compiler.snapshots.telling import graph_of
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -69,3 +75,21 @@ def test_what_is_cheap_is_read_at_several_places_without_a_pass_of_its_own():
     step = rg.jit(lambda x: rg.roll(2 * x, 1, 0) + rg.roll(2 * x, -1, 0))
     step(SQUARE)
     assert len(step.explain().kernels) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@np.errstate(all="ignore")
+def test_loops_that_are_passed_over_would_have_met_nothing_at_several_places(monkeypatch):
+    found = 0
+    for seed in range(0, 300, 12):
+        for function, operands in list(of_seed(seed).values())[:2]:
+            try:
+                schedule = planned(graph_of(function, operands)).schedule
+            except (RetrogradeError, ArithmeticError, TypeError, ValueError):
+                continue
+            quick = [met_at_several_places(schedule, is_expensive) for is_expensive in (schedule._is_expensive, lambda node: True)]
+            with monkeypatch.context() as patch:
+                patch.setattr(recomputed, "_that_move", lambda moving, schedule: [s for s in schedule.steps if s.kernel.fuses and moving])
+                assert quick == [met_at_several_places(schedule, some) for some in (schedule._is_expensive, lambda node: True)]
+            found += len(quick[1])
+    assert found

@@ -10,7 +10,7 @@ Keeps  what each result is, its shape and its dtype; leaves stay themselves.
 import numpy as np
 
 from ...core.mode import changed
-from ...core.symbol import Outputs, Symbol, complete, replaced, symbols_in
+from ...core.symbol import Outputs, Symbol, complete, ordered, replaced, symbols_in
 from ...core.value import Value
 from ...dtypes import float32, parts_dtype
 from ...ops._arrays import arrays
@@ -27,6 +27,8 @@ from ..trace.trace import PICK, Trace
 def lower(outputs):
     """The `outputs` (symbols or arrays) as `Outputs` of a graph of primitive nodes."""
     lowering = _Lowering()
+    for node in ordered(outputs):
+        lowering.lower(node)
     return Outputs([lowering.output(output) for output in outputs])
 
 
@@ -42,6 +44,10 @@ class _Lowering:
     def output(self, root):
         """The node for `root`, which has memory of its own."""
         return self._in_memory(self.lowered(root))
+
+    def lower(self, node):
+        """Find what stands for a node, whose arguments are lowered."""
+        self._done[node] = self._standing_for(node)
 
     def lowered(self, root):
         """The node for `root`."""

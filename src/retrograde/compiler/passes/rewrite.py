@@ -14,22 +14,28 @@ from ..rules.table import PATTERNS
 
 def rewritten(outputs):
     """The graph of `outputs` with all patterns replaced, one row of the table after the other."""
+    names, readers = _names(outputs), None
     for pattern in PATTERNS:
-        outputs = _without(pattern, outputs)
+        # Most graphs have no op of most patterns; to ask who reads what costs more than this look.
+        if names.isdisjoint(pattern.ops):
+            continue
+        readers = readers or Readers(outputs)
+        makers = pattern.find(readers)
+        if makers:
+            outputs = _replaced(makers, outputs)
+            names, readers = _names(outputs), None
     return outputs
 
 
-def _without(pattern, outputs):
-    """A graph with one pattern replaced wherever it is found; the same object where it is not."""
-    nodes = outputs.nodes
-    # Most graphs have no op of most patterns; to ask who reads what costs more than this look.
-    if not any([node.op is not None and node.op.name in pattern.ops for node in nodes]):
-        return outputs
-    makers = pattern.find(Readers(outputs))
-    if not makers:
-        return outputs
+def _names(outputs):
+    """The names of the ops of a graph."""
+    return {node.op.name for node in outputs.nodes if node.op is not None}
+
+
+def _replaced(makers, outputs):
+    """A graph in which nodes are what `makers` make of them."""
     made = {}
-    for node in nodes:
+    for node in outputs.nodes:
         found = makers[node](node, made) if node in makers else None
         made[node] = remade(node, made) if found is None else found
     return Outputs([made[o] if isinstance(o, Symbol) else o for o in outputs])

@@ -14,12 +14,12 @@ def written_as_read(readers):
     """Results of attention written in the order in which they are read: heads beside each other, say, where these are joined next.
     Whoever else reads them sees them through a view.
     """
-    makers = {}
+    makers, facts = {}, Facts()
     for node in readers.nodes:
         if not is_reordered(node) or not any([is_called(reader, "reshape") for reader in readers.of(node)]):
             continue
         heads, order = node.args[0], _order_of(node)
-        if _can_be_written(heads, order, readers):
+        if _can_be_written(heads, order, readers, facts):
             written = _Written(order)
             makers[heads] = written.heads_made
             makers |= {other: written.taken for other in readers.of(heads) if is_reordered(other) and _order_of(other) == order}
@@ -32,10 +32,10 @@ def _order_of(node):
     return node.op.kernel(told, *node.args[1:]).shape
 
 
-def _can_be_written(heads, order, readers):
+def _can_be_written(heads, order, readers, facts):
     """Whether a node is the result of a kernel that can write it in another order, and nobody outside sees it."""
     # What is given out keeps the order of axes that its caller sees.
-    return not readers.is_given_out(heads) and Facts().kind(heads).kernel.can_reorder(heads, order)
+    return not readers.is_given_out(heads) and facts.kind(heads).kernel.can_reorder(heads, order)
 
 
 class _Written:
