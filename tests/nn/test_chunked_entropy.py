@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,17 @@ def test_gradients_agree_with_differences_in_float64():
         assert change == pytest.approx(float((slope * direction).sum()), rel=1e-6)
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("chunk", [8, 37])
+@pytest.mark.parametrize("place", [0, 1])
+def test_second_derivatives_are_those_of_all_scores_at_once(place, chunk, compiled):
+    run: Any = rg.jit if compiled else lambda f: f
+    steepness = lambda f: lambda x, w: (rg.grad(f, place)(x, w) ** 2).sum()
+    expected, found = (run(rg.grad(steepness(f), (0, 1)))(rg.tensor(X), rg.tensor(W)) for f in (whole, lambda x, w: parts(x, w, chunk)))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-6)
+
+
 def test_scores_of_any_size_lose_nothing():
     # Each chunk has a greater score than those before it, by more than exponentials can hold.
     w, x = np.array([[-3000.0], [0.0], [3000.0], [3001.0]], np.float32), rg.tensor(np.ones((1, 1), np.float32))
@@ -80,6 +93,17 @@ def test_all_scores_are_never_in_memory():
     step = rg.jit(rg.value_and_grad(lambda x, w: linear_cross_entropy(x, w, target, chunk=chunk), (0, 1)))
     step(rg.tensor(np.zeros((rows, width), np.float32)), w)
     assert step.explain().arena_bytes < 12 << 20
+
+
+def products_by_table(chunk):
+    w, target = rg.tensor(np.zeros((4096, 64), np.float32)), rg.asarray(np.zeros(64, np.int64))
+    step: Any = rg.jit(rg.value_and_grad(lambda x, w: linear_cross_entropy(x, w, target, chunk=chunk), (0, 1)))
+    step(rg.tensor(np.zeros((64, 64), np.float32)), w)
+    return sum(kernel.flops for kernel in step.explain().kernels if "matmul" in kernel.ops) / (2 * 64 * 4096 * 64)
+
+
+def test_scores_are_computed_again_for_the_table_only_where_they_were_not_in_memory():
+    assert [round(products_by_table(chunk)) for chunk in (1024, 4096)] == [4, 3]
 
 
 def test_autocast_leaves_the_loss_in_float32():

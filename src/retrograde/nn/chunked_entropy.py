@@ -3,12 +3,13 @@
 The gradient in the inputs is the mean of the classes' weights by their chances, less the weights of the target. That mean is
 attention of the inputs to the weights, and is found beside the loss in one walk, as Dao et al., "FlashAttention" (2022), find
 theirs: sums are scaled anew where a greater score is met. The gradient in the weights takes a second walk, in which scores are
-computed again.
+computed again; where one chunk has all classes there is nothing to compute again, and chances are kept for it.
 """
 
 import numpy as np
 
 from ..core.function import Function
+from ..core.mode import is_recording
 from ..errors import ArgumentError, DTypeError, ShapeError
 from ..ops.axes.reductions import max as greatest
 from ..ops.axes.reductions import sum as summed
@@ -20,6 +21,7 @@ from ..ops.manipulation.gathering import checked_positions, take
 from ..ops.manipulation.joins import concatenate
 from ..ops.manipulation.movements import expand_dims, reshape, transpose
 from ..ops.networks._quantizing import PLAIN, format_of
+from ..ops.networks.activation import softmax
 from ..ops.networks.classification import check_classes
 from ..ops.networks.loss import reduced
 from ..ops.networks.quantized import dequantize, quantized_linear, quantized_linear_input
@@ -119,27 +121,53 @@ class _Chunked(Function):
                 mean = mean * shrunk + part.weighted(powers)
         own = _numbers(take(weight, target, 0), format)
         logs = log(total)
-        ctx.save_for_backward(x, weight, target, top, logs, mean / total - own if needs_slope else None)
-        ctx.chunk = chunk
+        chances = powers / total if chunk >= weight.shape[0] and ctx.needs_input_grad[1] else None
+        ctx.save_for_backward(x, weight, target, top, logs, mean / total - own if needs_slope else None, chances)
+        ctx.chunk, ctx.format = chunk, format
         # The difference of great scores first: a logarithm that is added to one of them is rounded away.
         return reshape(top, -1) - summed(x * own, -1) + reshape(logs, -1)
 
     @staticmethod
     def backward(ctx, g):
-        x, weight, target, top, logs, slope = ctx.saved_tensors
+        x, weight, target, top, logs, slope, chances = ctx.saved_tensors
         with autocast(enabled=False):
-            g = expand_dims(g, -1)
-            to_weight = _weight_slope(g, x, weight, target, (top, logs), ctx.chunk) if ctx.needs_input_grad[1] else None
+            g, to_weight = expand_dims(g, -1), None
+            if is_recording():
+                return *_slopes_again(g, x, weight, target, ctx), None, None, None
+            if chances is not None:
+                to_weight = _part_slope(g, x, target, chances, 0)
+            elif ctx.needs_input_grad[1]:
+                to_weight = _weight_slope(g, x, weight, target, (top, logs), ctx.chunk)
             return None if slope is None else g * slope, to_weight, None, None, None
+
+
+def _slopes_again(g, x, weight, target, ctx):
+    """The gradients in the inputs and in the weights where they are differentiated again: sums of the forward pass are no part of
+    the graph, so all is made of both anew, with all scores in memory.
+    """
+    part = _Part(weight, ctx.format, 0, weight.shape[0])
+    scores = part.scores(x)
+    slope = (softmax(scores, -1) - _is_own(target, scores, 0)) * g
+    to_input, to_weight = ctx.needs_input_grad[:2]
+    return part.weighted(slope) if to_input else None, matmul(transpose(slope), x) if to_weight else None
+
+
+def _is_own(target, scores, first):
+    """1 for the class of each row, and 0 for all others from `first` on."""
+    return astype(expand_dims(target, -1) == np.arange(first, first + scores.shape[1]), scores.dtype)
 
 
 def _weight_slope(g, x, weight, target, sums, chunk):
     """The gradient in the weights, one chunk after the other."""
-    found, target, waited, (top, logs) = [], expand_dims(target, -1), g, sums
+    found, waited, (top, logs) = [], g, sums
     for first in range(0, weight.shape[0], chunk):
         rows = weight[first : first + chunk]
         chances = exp(matmul(after(x, waited), transpose(rows)) - top - logs)
-        is_own = target == np.arange(first, first + rows.shape[0])
-        found.append(matmul(transpose((chances - astype(is_own, x.dtype)) * g), x))
+        found.append(_part_slope(g, x, target, chances, first))
         waited = found[-1][:1, :1]
     return concatenate(found, 0) if len(found) > 1 else found[0]
+
+
+def _part_slope(g, x, target, chances, first):
+    """The gradient in the weights of the classes from `first` on, which have these chances in each row."""
+    return matmul(transpose((chances - _is_own(target, chances, first)) * g), x)

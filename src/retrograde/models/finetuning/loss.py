@@ -18,7 +18,8 @@ def next_token_loss(model, tokens, targets, *, segments=None, positions=None, re
     segments   which of several texts in a row each token is of, (batch, length): tokens see those of their own text alone; give its
                `positions` in that text, (batch, length), as well
     reduction  "mean" of all targets that count, "sum", or "none", (batch, length)
-    chunk      the scores of so many words of the vocabulary are in memory at a time; None chooses
+    chunk      the scores of so many words of the vocabulary are in memory at a time; None chooses: all, where the table of words is
+               learned and its gradient takes more memory than they
 
     >>> from retrograde.models import Config, Decoder, RandomWeights
     >>> sizes = dict(vocab_size=32, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4)
@@ -35,6 +36,14 @@ def next_token_loss(model, tokens, targets, *, segments=None, positions=None, re
     head = network.lm_head
     weight, form = (head.blocks, head.format) if isinstance(head, QuantizedLinear) else (head.weight, None)
     if chunk is None:
-        chunk = min(max(_SCORES // max(prod(tokens.shape), 1), _LEAST), _MOST)
+        chunk = _chosen_chunk(prod(tokens.shape), weight, form)
     return functional.linear_cross_entropy(states, weight, targets, ignore_index=IGNORED, reduction=reduction, chunk=chunk,
                                            format=form)
+
+
+def _chosen_chunk(count, weight, form):
+    """How many words of the vocabulary are scored at a time for so many tokens."""
+    # By parts the gradient of the table takes a product more. It has a row of features for each word: scores may be as many.
+    if form is None and weight.requires_grad and count <= weight.shape[1]:
+        return weight.shape[0]
+    return min(max(_SCORES // max(count, 1), _LEAST), _MOST)
