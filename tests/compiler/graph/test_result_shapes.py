@@ -9,7 +9,7 @@ from retrograde.compiler.trace.trace import Trace
 from retrograde.core import registry
 from retrograde.core.mode import changed
 from retrograde.core.symbol import Symbol
-from retrograde.errors import LinAlgError, ShapeError
+from retrograde.errors import BroadcastWarning, LinAlgError, ShapeError
 from retrograde.ops._native import Native
 from sweeping import cases
 
@@ -154,6 +154,14 @@ def test_what_is_known_of_a_result_is_that_of_equal_arguments_alone(monkeypatch)
         assert infer(op("getitem"), (x, (slice(1, 2), 0)))[0] == (1,)
         assert infer(op("getitem"), (x, (table > 0,)))[0] == (2, 4)
         assert infer(op("getitem"), (x, (table > 1,)))[0] == (1, 4)
+
+
+def test_what_warns_is_not_known_but_asked_each_time(monkeypatch):
+    monkeypatch.setattr("retrograde.compiler.graph.infer._KNOWN", {})
+    x, y = (Symbol(None, (), shape, np.dtype("float32")) for shape in ((4, 1), (4,)))
+    for _ in range(2):
+        with pytest.warns(BroadcastWarning):
+            assert infer(rg.ops.get("huber_loss"), (x, y, "none", 1.0))[0] == (4, 4)
 
 
 def test_the_kernel_of_a_users_op_is_asked_each_time(monkeypatch):

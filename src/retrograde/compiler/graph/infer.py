@@ -7,6 +7,7 @@ import numpy as np
 from ...core import registry
 from ...core.dispatch import operands_of
 from ...core.symbol import Symbol
+from ...core.warn import given
 from ...dtypes import common_dtype, is_complex
 from ...errors import DTypeError, LinAlgError
 from .effects import TOKEN, Effectful
@@ -36,10 +37,12 @@ def infer(op, args):
     except TypeError:
         return _found(op, args)
     if found is None:
-        # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
-        if len(_KNOWN) >= _MOST:
-            _KNOWN.clear()
-        found = _KNOWN[key] = _found(op, args)
+        before, found = given(), _found(op, args)
+        if given() == before:  # a warning is for each call that earns it
+            # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
+            if len(_KNOWN) >= _MOST:
+                _KNOWN.clear()
+            _KNOWN[key] = found
     return list(found) if op.is_multiple else found
 
 

@@ -11,7 +11,7 @@ from retrograde.dtypes import as_dtype
 DTYPES = ["float16", "bfloat16"]
 #: This processor, and one without instructions for either type.
 TARGETS = {"this processor": None, "no instructions": named("x86-64-v2")}
-LANES = [1, 8, 64]
+LANES = [1, 2, 4, 8, 64]
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
 
 

@@ -72,7 +72,8 @@ def _narrowed_upper(k, x):
         found = _picked(k, found, _inverse(order))
     if not k.has_payloads:
         return found
-    first, second = (_picked(k, x, range(start, start + lanes // 2)) for start in (0, lanes // 2))
+    # One comparison of two halves; those of two lanes would be vectors of one, which no branch asks.
+    first, second = (x, x) if lanes == 2 else [_picked(k, x, range(start, start + lanes // 2)) for start in (0, lanes // 2)]
     is_any = k.ir.fcmp_unordered("uno", first, second)
     return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if k.is_packed else range(lanes))])[0]
 

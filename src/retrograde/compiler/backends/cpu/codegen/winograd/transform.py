@@ -3,6 +3,7 @@ task.
 """
 
 from .. import emit, ir
+from ..convolution.correlate import band_of
 from ..emit import I64, at
 
 
@@ -53,9 +54,7 @@ def each_image(b, plan, task, batch):
         with emit.loop(b, 0, emit.minimum(b, plan.images, b.sub(batch, first))) as number:
             yield b.add(first, number.index), number.index, I64(0), I64(plan.band_rows)
         return
-    image, band = b.sdiv(task, I64(plan.bands)), b.srem(task, I64(plan.bands))
-    first = b.add(b.mul(band, I64(plan.band_rows)), emit.minimum(b, band, plan.tall))
-    rows = b.add(I64(plan.band_rows), b.zext(b.icmp_signed("<", band, I64(plan.tall)), I64))
+    image, first, rows = band_of(b, plan, task)
     yield image, I64(0), first, rows
 
 
@@ -64,8 +63,8 @@ def tiles_of(b, plan, task, batch):
     if plan.bands == 1:
         count = emit.minimum(b, plan.images, b.sub(batch, b.mul(task, I64(plan.images))))
         return b.mul(count, I64(plan.band_rows * plan.columns))
-    is_tall = b.icmp_signed("<", b.srem(task, I64(plan.bands)), I64(plan.tall))
-    return b.mul(b.add(I64(plan.band_rows), b.zext(is_tall, I64)), I64(plan.columns))
+    _, _, rows = band_of(b, plan, task)
+    return b.mul(rows, I64(plan.columns))
 
 
 def clear(b, plan, room, count):
