@@ -28,13 +28,13 @@ def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=N
     """Copy `count` numbers, which are `steps` apart in source and target; `change(value)` may alter them on the way."""
     change = change or (lambda value: value)
     width = width_for(count, lanes)
-    # Vectors pay for neighbours and for every other number; farther steps read as many lines as there are numbers.
-    if steps[1] != 1 or steps[0] not in (1, 2) or width == 1:
+    # Vectors pay for neighbours and for every second or fourth number; farther steps read as many lines as there are numbers.
+    if steps[1] != 1 or steps[0] not in _READERS or width == 1:
         with emit.loop(builder, 0, count) as place:
             value = emit.load(builder, at(builder, source, item, (place.index, steps[0])), item)
             emit.store(builder, change(value), at(builder, target, item, (place.index, steps[1])))
         return
-    read = read_run if steps[0] == 1 else read_every_other
+    read = _READERS[steps[0]]
     for start in pieces(builder, count, width):
         value = read(builder, at(builder, source, item, (start, steps[0])), item, width)
         emit.store(builder, change(value), at(builder, target, item, start))
@@ -83,3 +83,19 @@ def read_every_other(builder, source, item, width):
     low, high = emit.load(builder, source, kind), emit.load(builder, at(builder, source, item, width - 1), kind)
     picks = [*range(0, width, 2), *range(width + 1, 2 * width, 2)]
     return emit.shuffle(builder, low, high, picks)
+
+
+def read_every_fourth(builder, source, item, width):
+    """Each fourth number, from four vectors of which the last one ends with a number that is wanted."""
+    kind, half = ir.VectorType(item, width), width // 2
+    starts = 0, width, 2 * width, 3 * width - 3
+    vectors = [emit.load(builder, at(builder, source, item, start), kind) for start in starts]
+    low = emit.shuffle(builder, *vectors[:2], [4 * i for i in range(half)])
+    # From the third vector on; what is in the last one stands there three places earlier than it would behind the third.
+    places = [4 * i - 2 * width for i in range(half, width)]
+    high = emit.shuffle(builder, *vectors[2:], [place if place < width else place + 3 for place in places])
+    return emit.shuffle(builder, low, high, range(width))
+
+
+#: What reads the numbers of a row that are so far apart.
+_READERS = {1: read_run, 2: read_every_other, 4: read_every_fourth}
