@@ -119,6 +119,9 @@ TAPS, CHANNELS = 12, 4
 BAND = 1100
 #: Tiles of a block of Winograd's convolution: forward; for the gradient of the kernel, which sums over them.
 WINOGRAD_TILES, WINOGRAD_WEIGHT_TILES = 64, 96
+#: Output channels of a kernel's gradient that are worth a chunk of their own, each of which transforms the image anew, and the most
+#: such chunks for a part of the batch.
+WINOGRAD_SHARE, WINOGRAD_SHARES = 128, 4
 #: Queries that attention takes at a time, forward and backward, whose tiles stay in cache; the fewest keys of a block.
 QUERIES, FEWEST_KEYS = 64, 32
 #: Factorizations of large matrices have no more chunks than these if the rooms of all come to more numbers than the second.

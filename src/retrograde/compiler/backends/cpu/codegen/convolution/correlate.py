@@ -13,7 +13,7 @@ from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
 from ..vectors import odd_lines
-from .entry import Entry, copy_row
+from .entry import Entry, adding, clear_vectors, copy_row
 from .image import lay_out
 from .layout import Layout, heights
 
@@ -141,8 +141,7 @@ def write_correlation(module, name, plan):
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
     sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
     # The borders are made once for all tasks of a chunk: what is laid out afterwards leaves them alone.
-    with emit.loop(b, 0, layout.correlation.inputs * layout.channel // layout.lanes) as place:
-        emit.store(b, emit.zeros(plan.layout.vector), at(b, scratch, plan.layout.item, (place.index, layout.lanes)))
+    clear_vectors(b, layout, scratch, layout.correlation.inputs * layout.channel)
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, layout.correlation.groups) as group:
         image, first_row, rows = band_of(b, layout, task.index)
@@ -224,20 +223,12 @@ def _store(entry, plan, grid, sums, height, image, output, first_row, rows):
         change = None
         if plan.bias is not None:
             bias = emit.load(b, at(b, entry.pointers["bias"], item, (number, plan.bias)), item)
-            change = _adding(b, bias)
+            change = adding(b, bias)
         with emit.loop(b, 0, rows) as row:
             here = at(b, sums, item, (channel.index, plan.sums), (row.index, plan.layout.pitch))
             line = b.add(b.mul(b.add(row.index, first_row), I64(grid.rows[1])), I64(grid.rows[0]))
             there = at(b, entry.pointers["result"], item, (plane, tall * wide), (line, wide), grid.columns[0])
             copy_row(b, item, plan.layout.lanes, here, there, grid.columns[2], (1, grid.columns[1]), change)
-
-
-def _adding(builder, number):
-    def change(value):
-        other = emit.splat(builder, number, value.type.count) if isinstance(value.type, ir.VectorType) else number
-        return builder.fadd(value, other)
-
-    return change
 
 
 # Tiles

@@ -48,6 +48,21 @@ def clear(builder, item, lanes, target, count):
         emit.store(builder, emit.zeros(kind), at(builder, target, item, start))
 
 
+def clear_vectors(builder, layout, target, count):
+    """Fill `count` numbers of scratch memory, whole vectors, with zeros; what is laid out there leaves its borders so."""
+    with emit.loop(builder, 0, count // layout.lanes) as place:
+        emit.store(builder, emit.zeros(layout.vector), at(builder, target, layout.item, (place.index, layout.lanes)))
+
+
+def adding(builder, number):
+    """What adds a number to values and vectors on their way, as `copy_row` takes it."""
+    def change(value):
+        other = emit.splat(builder, number, value.type.count) if isinstance(value.type, ir.VectorType) else number
+        return builder.fadd(value, other)
+
+    return change
+
+
 def width_for(count, lanes):
     """The lanes of the pieces that `count` numbers are moved in."""
     width = lanes

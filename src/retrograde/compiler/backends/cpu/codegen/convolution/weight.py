@@ -15,7 +15,7 @@ from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Lines, Tile, contiguous, lane_sums
 from ..vectors import odd_lines
 from .correlate import band_of, table_of
-from .entry import Entry, clear, copy_row
+from .entry import Entry, clear, clear_vectors, copy_row
 from .image import lay_out
 from .layout import Layout, heights
 
@@ -117,9 +117,9 @@ def write_weighing(module, name, plan):
     scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
     own_sums = at(b, entry.pointers["partial"], plan.layout.item, (entry.chunk, plan.partial))
     outputs = at(b, scratch, plan.layout.item, plan.images * plan.input_room)
-    _clear_all(b, plan, scratch, plan.room)
+    clear_vectors(b, layout, scratch, plan.room)
     # Tiles add to what is there, block by block.
-    _clear_all(b, plan, own_sums, plan.partial)
+    clear_vectors(b, layout, own_sums, plan.partial)
     first, end = entry.share(entry.words["blocks"], entry.words["parts"])
     with emit.loop(b, first, end) as block, emit.loop(b, 0, correlation.groups) as group:
         task = b.mul(block.index, I64(plan.images))
@@ -138,11 +138,6 @@ def write_weighing(module, name, plan):
             base, row = base + tall * plan.steps * plan.sums(height), row + tall * height
     b.ret_void()
     return entry.function
-
-
-def _clear_all(b, plan, target, count):
-    with emit.loop(b, 0, count // plan.layout.lanes) as place:
-        emit.store(b, emit.zeros(plan.layout.vector), at(b, target, plan.layout.item, (place.index, plan.layout.lanes)))
 
 
 def _lay_out_inputs(entry, plan, scratch, task, count, group):

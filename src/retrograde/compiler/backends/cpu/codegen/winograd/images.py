@@ -6,13 +6,13 @@ from functools import partial
 
 from ..... import cost
 from .. import emit
-from ..convolution.entry import Entry, copy_row
+from ..convolution.entry import Entry, adding, clear_vectors, copy_row
 from ..convolution.image import lay_out
 from ..convolution.layout import heights
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, store
 from .matrices import TAPS
-from .transform import both_sides, clear, each_image, tiles_of, transformed
+from .transform import both_sides, each_image, tiles_of, transformed
 
 
 def write_kernels(module, name, plan):
@@ -62,7 +62,7 @@ def write_images(module, name, plan):
     products = at(b, image, plan.item, plan.places * plan.image_place)
     planes = at(b, products, plan.item, plan.places * plan.products_place)
     rows = at(b, planes, plan.item, plan.planes)
-    clear(b, plan, planes, plan.planes)
+    clear_vectors(b, plan, planes, plan.planes)
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
         _transform(entry, plan, task.index, group.index, planes, image)
@@ -180,12 +180,7 @@ def _interleaved(b, vectors):
 def _store_rows(b, plan, rows, row, result, bias):
     """Store the rows of results of a row of tiles; there may be fewer in the last one."""
     tall, wide = plan.result
-
-    def change(value):
-        if bias is None:
-            return value
-        return b.fadd(value, emit.splat(b, bias, value.type.count) if hasattr(value.type, "count") else bias)
-
+    change = None if bias is None else adding(b, bias)
     for i in range(plan.results):
         number = b.add(b.mul(row, I64(plan.results)), I64(i))
 

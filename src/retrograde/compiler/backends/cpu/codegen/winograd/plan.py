@@ -77,6 +77,10 @@ class Tiled(InVectors):
         """The same of a channel of results, whose tiles do not overlap."""
         return self._laid_out(self.result, (0, 0), self.results)
 
+    def _whole(self, count):
+        """So many numbers, and more until they fill whole vectors."""
+        return ceil(count / self.lanes) * self.lanes
+
     def _laid_out(self, image, border, size):
         """Planes for tiles of `size` numbers a side, which are `results` numbers apart."""
         step, side = self.results, range(size)
@@ -153,9 +157,6 @@ class Correlating(Tiled):
         products = self.places * (self.image_place + self.products_place)
         return odd_lines(products + self.planes + self.results * self.row, self.dtype)
 
-    def _whole(self, count):
-        return ceil(count / self.lanes) * self.lanes
-
 
 @dataclass(eq=False, repr=False)
 class Weighing(Tiled):
@@ -175,7 +176,7 @@ class Weighing(Tiled):
     @property
     def inputs_line(self):
         """Numbers of all input channels of a tile, in whole vectors."""
-        return odd_lines(ceil(self.inputs / self.lanes) * self.lanes, self.dtype)
+        return odd_lines(self._whole(self.inputs), self.dtype)
 
     @property
     def share(self):
@@ -185,7 +186,7 @@ class Weighing(Tiled):
     @property
     def outputs_line(self):
         """Numbers of a share's output channels of a tile, in whole vectors."""
-        return odd_lines(ceil(self.share / self.lanes) * self.lanes, self.dtype)
+        return odd_lines(self._whole(self.share), self.dtype)
 
     @property
     def sums_place(self):
@@ -236,7 +237,7 @@ def weighing_of(results, correlation, border, dtype, target, source, other):
     blocks = _blocks(results, correlation, border, cost.WINOGRAD_WEIGHT_TILES, 1)
     lanes = target.lanes(dtype)
     height, vectors = tile_size(target, lanes, correlation.outputs, correlation.inputs)
-    shares = max(1, min(4, correlation.outputs // 128))
+    shares = max(1, min(cost.WINOGRAD_SHARES, correlation.outputs // cost.WINOGRAD_SHARE))
     return Weighing(dtype, lanes, target.has_fma, *blocks, source, other, height, vectors, shares)
 
 

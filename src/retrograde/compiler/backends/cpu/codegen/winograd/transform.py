@@ -65,9 +65,3 @@ def tiles_of(b, plan, task, batch):
         return b.mul(count, I64(plan.band_rows * plan.columns))
     _, _, rows = band_of(b, plan, task)
     return b.mul(rows, I64(plan.columns))
-
-
-def clear(b, plan, room, count):
-    """Fill whole vectors of scratch memory with zeros, of which the borders of what is laid out there stay."""
-    with emit.loop(b, 0, count // plan.lanes) as place:
-        emit.store(b, emit.zeros(plan.vector), at(b, room, plan.item, (place.index, plan.lanes)))

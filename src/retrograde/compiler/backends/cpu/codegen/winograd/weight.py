@@ -6,13 +6,13 @@ from functools import partial
 
 from ..... import cost
 from .. import emit, ir
-from ..convolution.entry import Entry
+from ..convolution.entry import Entry, clear_vectors
 from ..convolution.image import lay_out
 from ..convolution.layout import heights
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
 from .matrices import TAPS, transposed
-from .transform import both_sides, clear, each_image, tiles_of, transformed
+from .transform import both_sides, each_image, tiles_of, transformed
 
 
 def write_sums(module, name, plan):
@@ -30,7 +30,7 @@ def write_sums(module, name, plan):
     planes = at(b, result, plan.item, plan.places * plan.result_place)
     planes_too = at(b, planes, plan.item, plan.lanes * plan.image_layout.channel)
     square = at(b, planes_too, plan.item, plan.lanes * plan.result_layout.channel)
-    clear(b, plan, planes, plan.lanes * (plan.image_layout.channel + plan.result_layout.channel) + plan.square)
+    clear_vectors(b, plan, planes, plan.lanes * (plan.image_layout.channel + plan.result_layout.channel) + plan.square)
     own_sums = at(b, entry.pointers["partial"], plan.item, (part, plan.partial))
     first, end = (b.sdiv(b.mul(i, entry.words["tasks"]), entry.words["parts"]) for i in (part, b.add(part, I64(1))))
     low, high = (b.sdiv(b.mul(i, I64(plan.outputs)), I64(plan.shares)) for i in (share, b.add(share, I64(1))))
