@@ -13,7 +13,7 @@ import numpy as np
 from ..core.dispatch import operands_of
 from ..errors import VerifierError
 from .graph.effects import has_effect
-from .graph.infer import infer, known_as
+from .graph.infer import infer
 from .graph.loop_op import Loop
 from .graph.recorder import PICK
 from .passes.order import risky_steps
@@ -100,25 +100,6 @@ def _spec_of_pick(node):
 
 def _spec(op, args):
     """The shape that an op gives, and the dtypes that it may have: that of its kernel, and what the algebra makes of it."""
-    try:
-        key = op, *[known_as(a) for a in args]
-        found = _KNOWN.get(key)
-    except TypeError:
-        return _inferred(op, args)
-    if found is None:
-        # Emptied and not pruned: it fills rarely, and any order of use would cost at each look.
-        if len(_KNOWN) >= _MOST:
-            _KNOWN.clear()
-        found = _KNOWN[key] = _inferred(op, args)
-    return found
-
-
-#: What `_spec` has found, of so many at most; equal nodes are met in program after program.
-_KNOWN: dict = {}
-_MOST = 16384
-
-
-def _inferred(op, args):
     shape, dtype = infer(op, args)
     return tuple(shape), (np.dtype(dtype), np.dtype(op.algebra.settled_dtype(dtype, operands_of(op, args))))
 

@@ -32,7 +32,7 @@ def infer(op, args):
     if getattr(op, "is_foreign", True):  # the kernel of a user's may give another shape the next time
         return _found(op, args)
     try:
-        key = op, *[known_as(a) for a in args]
+        key = op, *[_known_as(a) for a in args]
         found = _KNOWN.get(key)
     except TypeError:
         return _found(op, args)
@@ -53,18 +53,18 @@ _MOST = 16384
 _SMALL = 64
 
 
-def known_as(argument):
+def _known_as(argument):
     """What the spec of an op's result depends on of an argument; a TypeError where that is too much to keep."""
     if isinstance(argument, Symbol):
         return Symbol, argument.shape, argument.dtype
     if isinstance(argument, (tuple, list)):
-        return argument.__class__, *[known_as(a) for a in argument]
+        return argument.__class__, *[_known_as(a) for a in argument]
     if isinstance(argument, np.ndarray):
         if argument.size > _SMALL or argument.dtype.hasobject:
             raise TypeError
         return np.ndarray, argument.shape, argument.dtype, argument.tobytes()
     if isinstance(argument, slice):
-        return slice, known_as(argument.start), known_as(argument.stop), known_as(argument.step)
+        return slice, _known_as(argument.start), _known_as(argument.stop), _known_as(argument.step)
     return argument.__class__, repr(argument) if isinstance(argument, (float, complex)) else argument
 
 
