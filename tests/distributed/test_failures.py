@@ -63,3 +63,10 @@ def test_a_remark_of_the_launcher_that_is_unknown_does_not_hide_the_reason(capsy
     said = capsys.readouterr().err
     assert remark in said and "retrograde: process 1 of 4, on vm, was ended by SIGKILL" in said
     assert not handed_on([rule, *remark.splitlines(True), rule], 4)
+
+
+@pytest.mark.parametrize("stray", ["", " ", "\0"])
+def test_a_character_of_the_launcher_before_the_reason_is_left_out(stray, capsys):
+    reason = "retrograde: process 1 of 3 failed, and all others are ended:\n"
+    assert handed_on([stray + reason, " ZeroDivisionError: division by zero\n"], 3)
+    assert capsys.readouterr().err == reason + " ZeroDivisionError: division by zero\n"

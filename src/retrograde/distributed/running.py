@@ -14,6 +14,8 @@ _LEFT = re.compile(r"process rank (\d+) with PID \d+ on node (\S+)\s+exiting\s+i
 _CODE = re.compile(r"Process name: \[\[\d+,\d+\],(\d+)\]\s+Exit code:\s+(\d+)", re.DOTALL)
 #: What a process says that ends the others (failures.py).
 _ENDED = " are ended:"
+#: What Open MPI's launcher puts before it at times: mostly a space, once a zero was seen.
+_BEFORE_IT = " \0"
 _KNOWN = ("MPI_ABORT was invoked", 'calling\n"abort"')
 
 
@@ -42,7 +44,7 @@ def handed_on(lines, count):
             block += line
         elif block is None and not _RULE.match(line):
             is_told = is_told or _ENDED in line
-            print(line.removeprefix(" ") if _ENDED in line else line, end="", file=sys.stderr, flush=True)
+            print(line.lstrip(_BEFORE_IT) if _ENDED in line else line, end="", file=sys.stderr, flush=True)
         elif block is None:
             block = ""
         else:
