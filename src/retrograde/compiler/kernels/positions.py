@@ -47,7 +47,7 @@ class Written(Kernel):
 class FirstPlaces(Kernel):
     """Where each of some positions stands first."""
 
-    name = "first places"
+    name, is_linked = "first places", False
 
     def matches(self, node, facts):
         x = node.args[0]
@@ -56,9 +56,15 @@ class FirstPlaces(Kernel):
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("positions")
         x = node.args[0]
-        plan = code.FirstPlan(_INDEX_BITS[name_of(x.dtype)], x.size)
+        plan = code.FirstPlan(_INDEX_BITS[name_of(x.dtype)], self.is_linked, x.size)
         buffers = assembler.layout(step, x)[0], assembler.storage(node), Scratch(plan.room)
         return launch(step, plan, code.write_first, buffers, x.size * cost.FIRST_SECONDS, assembler)
+
+
+class NextPlaces(FirstPlaces):
+    """Where each of some positions stands next."""
+
+    name, is_linked = "next places", True
 
 
 def _positions(index):

@@ -70,6 +70,8 @@ class Prefetches:
         """The load of the position whose row of a large table `entry` reads side by side; None of others."""
         if not isinstance(entry, Load) or not entry.chosen or entry.guard is not None or entry.steps[self.vector] != 1:
             return None
+        if entry.follows:  # mostly the row of the iteration itself
+            return None
         ((number, stride, size, _),) = entry.chosen
         while isinstance(found := self.box.entries[number], Apply) and found.node.op.name in _HANDING:
             number = found.arguments[0]
