@@ -22,7 +22,7 @@ class Load(NamedTuple):
 
     `chosen` adds to the address: (entry of a position, elements per position, number of positions, whether the position is known to
     be one of them). `part` says which part of a complex number it is, whose first part is element `start`; of other numbers None.
-    Where it `follows`, the position comes from a vector of links, the first of a ring of them: all numbers of the ring are added up.
+    Where it `follows`, the position is the first of a ring of links, from a vector of them: all numbers of the ring are added up.
     """
 
     buffer: object
@@ -138,9 +138,9 @@ class Expression:
         self._flags, self._unions = [], {}
         self._places = AccessMaps(domain)
 
-    def add(self, root, place=None):
+    def add(self, root, at=None):
         """The number of the entry that computes `root` at a place; without one over the whole domain, which is its shape."""
-        start = self._places.start if place is None else place, None
+        start = self._places.start if at is None else at, None
         # What is on the stack has a key, a node and, once its parts have been looked for, how it is made of which.
         numbers, stack = self._numbers, [((id(root), *start), root, None, ())]
         while stack:

@@ -10,6 +10,7 @@ from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
 from ..index.box import Store
+from ..index.elements import is_in_memory
 from ..run.failures import FLAG
 from .inline import Inline
 from .kernel import launch
@@ -24,7 +25,7 @@ class RowLoops(Loops):
     may_interchange = False
 
     def group(self, node, stage, domain, reduced):
-        return "rows", stage, domain, node.args[2:]
+        return "rows", stage, domain, *map(id, node.args[2:])
 
     def rows(self, step, accesses):
         return []  # which rows of a table belong to a block is not known
@@ -63,7 +64,12 @@ class RowUpdate(Kind):
     kernel, is_apart = ROW_LOOPS, True
 
     def matches(self, node, facts):
-        return bool(node.size) and node.args[1].size > 0
+        if not node.size or not all([isinstance(a, Symbol) for a in node.args]) or not is_in_memory(node):
+            return False
+        x, y, positions, counts = node.args
+        is_plain = x.dtype == y.dtype and name_of(positions.dtype) in ("int32", "int64") and positions.shape == counts.shape
+        # Rows of one number each have no loop of their own.
+        return is_plain and y.size > 0 and x.size > x.shape[0] and y.shape == (*positions.shape, *x.shape[1:])
 
     def shown(self, node, facts):
         return facts.memory(node.args[0])
@@ -87,13 +93,13 @@ class SumAlongPlaces(Inline):
     is_moving = True
 
     def matches(self, node, facts):
-        return bool(node.size) and isinstance(node.args[0], Symbol) and isinstance(node.args[1], Symbol)
-
-    def shown(self, node, facts):
-        return facts.memory(node.args[0])
+        x, places = node.args
+        is_linked = isinstance(x, Symbol) and isinstance(places, Symbol) and name_of(places.dtype) == "int64"
+        return bool(node.size) and is_linked and name_of(x.dtype) in ("float32", "float64")
 
     def memory(self, node, facts):
-        return
+        # Links too: they are followed from one to the next.
+        return [facts.memory(node.args[0]), node.args[1]]
 
     def entry(self, node, place, guard, expression):
         return expression.gathered((node.args[0], 0, node.args[1], False), place, guard, follows=True)

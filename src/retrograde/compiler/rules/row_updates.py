@@ -4,8 +4,6 @@ NumPy reads all rows before it writes any, and of equal positions the last row c
 positions alone, of which a table reads and writes each row once.
 """
 
-from math import prod
-
 import numpy as np
 
 from ...core.symbol import Symbol
@@ -25,25 +23,26 @@ def written_where_they_are_computed(readers):
     """
     updates = [_Update(node) for node in readers.nodes if _is_of_rows(node)]
     found = _Places()
-    makers = {update.node: update.checked_by(found) for update in updates}
+    makers = {update.node: update.checked_by(found) for update in updates if update.is_to_be_checked}
     fused, summed = _fused(updates, readers)
     makers |= {update.node: update.fused_by(found) for update in fused}
     positions = {(update.positions, update.size) for update in fused}
     for node in readers.nodes:
         if _is_take(node) and (node.args[1], node.args[0].shape[0]) in positions:
             makers[node] = found.taken
-    makers |= {node: found.summed for node in summed}
+    makers |= dict.fromkeys(summed, found.summed)
     return makers
 
 
 def _fused(updates, readers):
-    """Those of some updates whose rows nobody else needs, computed as they are for the last of equal positions; and sums of rows at
-    equal positions that are for these alone.
+    """Those of some updates whose rows are computed of rows at the same positions, and needed by nobody else, so that they may be
+    computed for the last of equal positions alone; and sums of rows at equal positions that are for these.
     """
     fused = [update for update in updates if update.is_worth_fusing]
     while True:
         needed = _needed(fused, readers)
-        left = [update for update in fused if needed.get(update.rows) is update.positions]
+        read = {positions for node, positions in needed.items() if _is_take(node) and node.args[1] is positions}
+        left = [update for update in fused if needed.get(update.rows) is update.positions and update.positions in read]
         if left == fused:
             return fused, [node for node, positions in needed.items() if _is_summed(node, positions)]
         fused = left  # what others need is not for these alone either
@@ -86,7 +85,7 @@ def _positions(index):
 
 
 def _is_take(node):
-    return is_called(node, "take") and isinstance(node.args[0], Symbol) and node.args[2] == 0
+    return is_called(node, "take") and all([isinstance(a, Symbol) for a in node.args[:2]]) and node.args[2] == 0
 
 
 class _Update:
@@ -98,10 +97,16 @@ class _Update:
 
     @property
     def is_worth_fusing(self):
-        """Whether rows had better be computed where they are written: they are long, and made element by element."""
-        row = prod(self.node.shape[1:])
-        is_long = row > 1 and row * self.node.dtype.itemsize >= _LEAST_BYTES
-        return is_long and self.rows.op is not None and is_elementwise(self.rows)
+        """Whether rows had better be computed where they are written: they are long, made element by element, and written over
+        those of what is handed in, which may be done in its memory.
+        """
+        is_long = self.node.nbytes >= _LEAST_BYTES * self.size and self.node.size > self.size
+        return is_long and self.node.args[0].op is None and self.rows.op is not None and is_elementwise(self.rows)
+
+    @property
+    def is_to_be_checked(self):
+        """Whether rows are written over what is handed in, which only a step that cannot fail may do in place."""
+        return self.node.args[0].op is None and not is_checked(self.positions)
 
     def checked_by(self, found):
         """What makes the same node, at positions that are checked before."""
@@ -163,7 +168,7 @@ def _asked(node, reader, written, needed):
     """The positions of the rows that `reader` needs of a node, of which it reads nothing else; None where it reads more."""
     if reader in written:
         return written[reader].positions if reader.args[1] is node and reader.args[0] is not node else None
-    is_by_element = reader is not None and is_elementwise(reader) and reader.op.broadcasts and reader.shape == node.shape
+    is_by_element = reader is not None and is_elementwise(reader) and reader.shape == node.shape
     return needed.get(reader) if is_by_element else None
 
 

@@ -209,7 +209,6 @@ class LoopPlan:
         """How many entries are written."""
         return len(self.written)
 
-
     @property
     def words(self):
         """The run-time numbers in order."""
@@ -231,7 +230,9 @@ class LoopPlan:
         stores = tuple([(place[id(s.buffer)], s.start != 0, s.steps, s.dtype, s.combine, s.part, s.reads, s.chosen)
                         for s in box.stores])
         loops = lengths, box.is_reduced, vector, rest, split, self._width()
-        return ("loop", self.rows is not None, self.lanes, loops, entries, stores, self.tapes)
+        # Positions in frames are of one block; those of later ones are not there yet.
+        frames = None if self.rows is None else tuple([id(b) in self.rows.local for b in self.framed if b.dtype.kind == "i"])
+        return ("loop", frames, self.lanes, loops, entries, stores, self.tapes)
 
     @property
     def is_cut(self):

@@ -128,7 +128,7 @@ class Values:
             return self._followed(entry, where, step, mask)
         if is_known and self._is_table(number):
             return self._chosen_by_table(entry, where, step)
-        position = self.k.convert(self.values[number], "int64") if is_known else self._position(self.values[number], size, mask)
+        position = self.k.convert(self.values[number], "int64") if is_known else self._found_position(number, size, mask)
         if self.lanes == 1 or lanes_of(position) == 1:
             at = self.k.offset(where, self.ir.mul(position, _INDEX(stride)), entry.dtype)
             if self.lanes == 1 or step == 0:
@@ -146,7 +146,7 @@ class Values:
         """The sum of the elements of a ring, from the one that its link leads to up to its own."""
         b, ((number, stride, *_),) = self.ir, entry.chosen
         links, is_one = self.box.entries[number], self.lanes == 1 or step == 0
-        own = self._element(("start", number), links)
+        own = self._element(("start", number), links) or _INDEX(0)
 
         def read(place):
             at = self.k.offset(where, b.mul(place, _INDEX(stride)), entry.dtype)
@@ -195,6 +195,21 @@ class Values:
 
     def _lane_of(self, mask, lane):
         return self.ir.extract_element(mask, ir.IntType(32)(lane))
+
+    def _find_positions(self, level):
+        """The positions that are known inside of `level` loops, outside of the one in vectors: each is looked at once there."""
+        if self.vector is None or self.plan.runs or level > self.loops.index(self.vector):
+            return
+        parts = [*[e for e in self.box.entries if isinstance(e, Load) and e.guard is None], *self.box.stores]
+        for number, _, size, is_known in dict.fromkeys([chosen for part in parts for chosen in part.chosen]):
+            if not is_known and self.plan.levels[number] == level:
+                self.found_positions[number, size] = self._position(self.values[number], size, None)
+
+    def _found_position(self, number, size, mask):
+        """The position that an entry says, as `_position`; found before where it could be."""
+        # Where a piece is not, no position need be one.
+        is_known = mask is self.mask and (number, size) in self.found_positions
+        return self.found_positions[number, size] if is_known else self._position(self.values[number], size, mask)
 
     def _position(self, value, size, mask):
         """A position counted from the front, 0 in place of one that is out of range."""

@@ -74,7 +74,8 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums, self.rows, self.products = {}, {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
-        self.early, self.late = {}, []
+        #: Positions that are known outside of the vector loop, by their entry and how many there are.
+        self.early, self.late, self.found_positions = {}, [], {}
         #: The entry that says whether a row is written at all, and inside of how many loops that is known.
         self.counts = self.box.stores[0].counts if self.box.has_rows else None
         self.counted = -1 if self.counts is None else plan.levels[self.counts]
@@ -96,6 +97,7 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         self.k.is_packed = self.is_packed and self.mask is None
         self._prefetch(level)
         self._compute(level)
+        self._find_positions(level)
         if level == self.counted:
             with self.ir.if_then(self.k.any(self.values[self.counts])):
                 self._go_on(level)
@@ -255,7 +257,7 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         if not store.chosen:
             return None
         ((number, stride, size, _),) = store.chosen
-        return self.ir.mul(self._position(self.values[number], size, None), _INDEX(stride))
+        return self.ir.mul(self._found_position(number, size, None), _INDEX(stride))
 
     def _write_both(self, number, store):
         """Store both parts of complex numbers that lie in order, of which the first one is store `number`."""
