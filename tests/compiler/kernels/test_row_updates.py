@@ -198,7 +198,8 @@ def test_the_next_of_equal_positions_is_found_and_after_the_last_the_first(dtype
 
 
 def test_links_that_are_computed_are_followed_from_memory():
-    function = lambda x, places: rg.ops.get("sum_along_places").call(x * 2, rg.where(places > 2, places - 3, places + 1))
+    call: Any = rg.ops.get("sum_along_places").call
+    function: Any = lambda x, places: call(x * 2, rg.where(places > 2, places - 3, places + 1))
     x, places = drawn(6, 20), np.array([0, 1, 3, 7, 8, 2])
     links = np.where(places > 2, places - 3, places + 1)
     assert sorted(links) == list(range(6))
@@ -213,6 +214,38 @@ def test_rows_at_other_positions_are_another_pass():
            for table, positions, counts in zip((x, y), (i, j), last, strict=True)]
     found = [[root.op.name for root in step.roots] for step in schedule_of(*put).steps if step.kernel.name == "row update"]
     assert found == [["put_rows"], ["put_rows"]]
+
+
+@pytest.mark.parametrize("place", ["data", "a list", "an array"])
+@pytest.mark.parametrize("value", [2, "a row", "a number", "rows of another dtype", "a constant row"])
+@pytest.mark.parametrize("shape", [(40, 24), (40,)])
+def test_what_is_written_to_state_needs_no_copy_of_it(shape, value, place):
+    table, positions = drawn(*shape), {"a list": [3, -1, 3], "an array": np.array([3, -1, 3]), "data": None}[place]
+    rows = drawn(3, *shape[1:], seed=1)
+    taken = {"a row": lambda y: y[0], "a number": lambda y: y.max(), "rows of another dtype": lambda y: y.astype("int64"),
+             "a constant row": lambda y: np.arange(24.0)[:y[0].size]}
+    state = rg.tensor(table.copy())
+
+    @rg.jit
+    def step(y, i):
+        state[i if positions is None else positions] = taken[value](y) if value in taken else value
+
+    i = np.array([3, -1, 3])
+    step(rg.tensor(rows), rg.tensor(i))
+    table[i] = taken[value](rows) if value in taken else value
+    np.testing.assert_array_equal(state.numpy(), table)
+    kinds = kinds_of(step)
+    assert "library" not in kinds
+    assert step.explain().arena_bytes < 2048
+
+
+def test_known_positions_out_of_range_and_numbers_that_do_not_fit_are_errors():
+    state = rg.tensor(drawn(5, 24))
+    for index, value in (([1, 5], 0.0), ([-6], 1), ([0, 1], np.zeros(7, np.float32))):
+        step: Any = rg.jit(lambda index=index, value=value: state.__setitem__(index, value))
+        with pytest.raises((rg.errors.RetrogradeError, IndexError)):
+            step()
+    np.testing.assert_array_equal(state.numpy(), drawn(5, 24))
 
 
 def test_numpy_runs_the_same_steps(monkeypatch):

@@ -64,9 +64,9 @@ class RowUpdate(Kind):
     kernel, is_apart = ROW_LOOPS, True
 
     def matches(self, node, facts):
-        if not node.size or not all([isinstance(a, Symbol) for a in node.args]) or not is_in_memory(node):
-            return False
         x, y, positions, counts = node.args
+        if not node.size or not isinstance(x, Symbol) or not is_in_memory(node):
+            return False
         is_plain = x.dtype == y.dtype and name_of(positions.dtype) in ("int32", "int64") and positions.shape == counts.shape
         # Rows of one number each have no loop of their own.
         return is_plain and y.size > 0 and x.size > x.shape[0] and y.shape == (*positions.shape, *x.shape[1:])

@@ -51,7 +51,8 @@ def _moved(schedule, step):
     """The nodes of which the kernel of a step reads other elements than the one that it writes."""
     kind, roots, seen, positions = schedule.facts.kind, set(step.roots), set(), step.kernel.rows_written(step)
     # What rows are written over is read where they are written, or before all loops; where they stand is in memory of its own.
-    stack = [(root, False) for root in (roots if positions is None else [root.args[1] for root in roots])]
+    rows = [root.args[1] for root in step.roots if positions is not None and isinstance(root.args[1], Symbol)]
+    stack = [(root, False) for root in (roots if positions is None else rows)]
     while stack:
         node, is_moved = found = stack.pop()
         if found in seen:

@@ -1,16 +1,19 @@
 """A pattern of rows that are read at positions, computed with, and written back at the same positions: one pass does all of it.
 
 NumPy reads all rows before it writes any, and of equal positions the last row counts. So a row is computed for the last of equal
-positions alone, of which a table reads and writes each row once.
+positions alone, of which a table reads and writes each row once. What is written in another way to what is handed in, one number
+or row for all, or at positions that are known, is brought to the same form: a call of NumPy would copy the table.
 """
 
 import numpy as np
 
+from ...core import registry
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ..graph.infer import called
-from ..index.elements import is_checked, is_elementwise, is_in_memory
-from .index import checked
+from ..index.elements import are_within, is_checked, is_elementwise, is_in_memory
+from ..index.emitted import ELEMENTS
+from .index import checked, from_front
 from .rule import is_called
 
 #: Rows of fewer bytes are written by themselves: which positions are equal takes as long to find.
@@ -21,9 +24,9 @@ def written_where_they_are_computed(readers):
     """Tables with rows written at positions, that are computed from what is read there; and positions that are checked first, so
     that what is written need not wait in a copy of the table for a check.
     """
-    updates = [_Update(node) for node in readers.nodes if _is_of_rows(node)]
+    updates = [update for node in readers.nodes if (update := _update_of(node)) is not None]
     found = _Places()
-    makers = {update.node: update.checked_by(found) for update in updates if update.is_to_be_checked}
+    makers = {update.node: update.written_by(found) for update in updates if update.is_to_be_changed}
     fused, summed = _fused(updates, readers)
     makers |= {update.node: update.fused_by(found) for update in fused}
     positions = {(update.positions, update.size) for update in fused}
@@ -66,22 +69,55 @@ def _needed(updates, readers):
     return needed
 
 
-def _is_of_rows(node):
-    """Whether a node has rows written at an array of positions along its first axis, one for each of them."""
+def _update_of(node):
+    """A node that has rows written at an array of positions along its first axis, as `_Update`; None of others."""
     if not is_called(node, "set_at") or not node.size or not is_in_memory(node):
-        return False
+        return None
     x, y, index = node.args
     positions = _positions(index)
-    if positions is None or not all([isinstance(a, Symbol) and a.dtype == node.dtype for a in (x, y)]):
-        return False
-    return x.ndim > 0 and y.size > 0 and y.shape == (*positions.shape, *x.shape[1:])
+    if positions is None or not positions.size or not isinstance(x, Symbol) or x.dtype != node.dtype or not x.ndim:
+        return None
+    rows = _rows(y, (*positions.shape, *x.shape[1:]), x.dtype)
+    return None if rows is None else _Update(node, rows, positions)
 
 
 def _positions(index):
+    """The positions of an index that is one array of integers, as it is or as a list; None of others."""
+    index = _single(index)
+    if isinstance(index, list) and index and all([type(i) is int for i in index]):
+        index = np.array(index)
+    is_array = isinstance(index, (Symbol, np.ndarray)) and index.ndim and name_of(index.dtype) in ("int32", "int64")
+    return index if is_array else None
+
+
+def _single(index):
+    """What an index is made of, if it is of one part."""
     while isinstance(index, tuple) and len(index) == 1:
         index = index[0]
-    is_array = isinstance(index, Symbol) and index.ndim and name_of(index.dtype) in ("int32", "int64")
-    return index if is_array else None
+    return index
+
+
+def _rows(y, shape, dtype):
+    """What is written as NumPy would broadcast and convert it to rows of a shape: an array or a node, which may have fewer axes;
+    None of what does not fit, or is not converted without a question.
+    """
+    if not hasattr(y, "dtype"):
+        if type(y) not in (bool, int) and not (type(y) is float and dtype.kind == "f"):
+            return None
+        number, y = y, np.empty((), dtype)
+        y[()] = number
+    is_converted = name_of(y.dtype) in ELEMENTS and name_of(dtype) in ELEMENTS
+    sizes = zip(reversed(y.shape), reversed(shape), strict=False)
+    fits = y.ndim <= len(shape) and all([n in (1, size) for n, size in sizes])
+    return y if y.size and fits and (y.dtype == dtype or is_converted) else None
+
+
+def _spread(rows, shape, dtype):
+    """Rows in a dtype, one for each position; in as much memory as they are now."""
+    if isinstance(rows, np.ndarray):
+        return np.broadcast_to(rows.astype(dtype), shape)
+    rows = rows if rows.dtype == dtype else called("astype", rows, dtype)
+    return rows if rows.shape == shape else called("broadcast_to", rows, shape)
 
 
 def _is_take(node):
@@ -89,28 +125,52 @@ def _is_take(node):
 
 
 class _Update:
-    """A node that has rows written over others."""
+    """A node that has `rows` written over others at `positions`, of which it has so many rows in all."""
 
-    def __init__(self, node):
-        self.node, (_, self.rows, index) = node, node.args
-        self.positions, self.size = _positions(index), node.shape[0]
+    def __init__(self, node, rows, positions):
+        self.node, self.rows, self.positions, self.size = node, rows, positions, node.shape[0]
+        self._shape = (*positions.shape, *node.shape[1:])
+
+    @property
+    def _is_of_state(self):
+        """Whether rows are written over what is handed in, which may be done in its memory."""
+        return self.node.args[0].op is None
+
+    @property
+    def _is_long(self):
+        return self.node.nbytes >= _LEAST_BYTES * self.size and self.node.size > self.size
+
+    @property
+    def _is_whole(self):
+        """Whether there is a row in memory, or to be computed, for each position."""
+        return self.rows.shape == self._shape and self.rows.dtype == self.node.dtype and self.rows is self.node.args[1]
 
     @property
     def is_worth_fusing(self):
-        """Whether rows had better be computed where they are written: they are long, made element by element, and written over
-        those of what is handed in, which may be done in its memory.
-        """
-        is_long = self.node.nbytes >= _LEAST_BYTES * self.size and self.node.size > self.size
-        return is_long and self.node.args[0].op is None and self.rows.op is not None and is_elementwise(self.rows)
+        """Whether rows had better be computed where they are written: they are long, and made element by element."""
+        is_computed = isinstance(self.rows, Symbol) and self.rows.op is not None and is_elementwise(self.rows)
+        return self._is_of_state and self._is_long and self._is_whole and isinstance(self.positions, Symbol) and is_computed
 
     @property
-    def is_to_be_checked(self):
-        """Whether rows are written over what is handed in, which only a step that cannot fail may do in place."""
-        return self.node.args[0].op is None and not is_checked(self.positions)
+    def is_to_be_changed(self):
+        """Whether rows are written over what is handed in, in a form that would need a copy of it: at positions that may turn out
+        wrong while it is written to, or in one that no kernel knows.
+        """
+        is_array = self.positions is _single(self.node.args[2])
+        is_known = is_checked(self.positions) or (is_array and are_within(self.positions, self.size))
+        is_wrong = isinstance(self.positions, np.ndarray) and not are_within(from_front(self.positions, self.size), self.size)
+        return self._is_of_state and not is_wrong and not (is_known and self._is_whole)
 
-    def checked_by(self, found):
-        """What makes the same node, at positions that are checked before."""
-        return lambda node, made: called("set_at", made[node.args[0]], made[self.rows], (found.checked(self, made),))
+    def written_by(self, found):
+        """What makes the same node in a form that can be written in place: checked positions, a row for each of them."""
+        def make(node, made):
+            x, positions = made[node.args[0]], found.checked(self, made)
+            rows = _spread(made[self.rows] if isinstance(self.rows, Symbol) else self.rows, self._shape, node.dtype)
+            if self._is_whole or not self._is_long:
+                return called("set_at", x, rows, (positions,))
+            return called("put_rows", x, rows, positions, found.last(positions))
+
+        return make
 
     def fused_by(self, found):
         """What makes the node as rows that are computed where they are written."""
@@ -129,6 +189,8 @@ class _Places:
 
     def checked(self, update, made):
         """Positions that count from the front, and stop the program where they are out of range."""
+        if isinstance(update.positions, np.ndarray):
+            return from_front(update.positions, update.size)
         return self._in_range(update.positions, update.size, made)
 
     def _in_range(self, positions, size, made):
@@ -147,6 +209,9 @@ class _Places:
 
     def last(self, positions):
         """Which of the positions are the last ones of equal ones: that link to one before, or to themselves."""
+        if isinstance(positions, np.ndarray):
+            links = registry.get("next_places").kernel(positions.reshape(-1))
+            return (links <= np.arange(positions.size)).reshape(positions.shape)
         if positions not in self._last:
             links = self.links(positions)
             found = called("less_equal", links, np.arange(positions.size))
