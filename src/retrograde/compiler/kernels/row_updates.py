@@ -67,9 +67,11 @@ class RowUpdate(Kind):
         x, y, positions, counts = node.args
         if not node.size or not isinstance(x, Symbol) or not is_in_memory(node):
             return False
-        is_plain = x.dtype == y.dtype and name_of(positions.dtype) in ("int32", "int64") and positions.shape == counts.shape
         # Rows of one number each have no loop of their own.
-        return is_plain and y.size > 0 and x.size > x.shape[0] and y.shape == (*positions.shape, *x.shape[1:])
+        if x.dtype != getattr(y, "dtype", None) or not y.size or x.size == x.shape[0]:
+            return False
+        is_chosen = name_of(positions.dtype) in ("int32", "int64") and name_of(counts.dtype) == "bool"
+        return is_chosen and counts.shape == positions.shape and y.shape == (*positions.shape, *x.shape[1:])
 
     def shown(self, node, facts):
         return facts.memory(node.args[0])

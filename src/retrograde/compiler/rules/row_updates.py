@@ -16,9 +16,6 @@ from ..index.emitted import ELEMENTS
 from .index import checked, from_front
 from .rule import is_called
 
-#: Rows of fewer bytes are written by themselves: which positions are equal takes as long to find.
-_LEAST_BYTES = 64
-
 
 def written_where_they_are_computed(readers):
     """Tables with rows written at positions, that are computed from what is read there; and positions that are checked first, so
@@ -138,7 +135,8 @@ class _Update:
 
     @property
     def _is_long(self):
-        return self.node.nbytes >= _LEAST_BYTES * self.size and self.node.size > self.size
+        # Of rows of one number each the kernel has no loop; of two, one pass takes half the time of several.
+        return self.node.size > self.size
 
     @property
     def _is_whole(self):
@@ -147,7 +145,7 @@ class _Update:
 
     @property
     def is_worth_fusing(self):
-        """Whether rows had better be computed where they are written: they are long, and made element by element."""
+        """Whether rows had better be computed where they are written, by a loop over each: they are made element by element."""
         is_computed = isinstance(self.rows, Symbol) and self.rows.op is not None and is_elementwise(self.rows)
         return self._is_of_state and self._is_long and self._is_whole and isinstance(self.positions, Symbol) and is_computed
 
