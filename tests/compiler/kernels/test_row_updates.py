@@ -203,7 +203,8 @@ def test_links_that_are_computed_are_followed_from_memory():
     x, places = drawn(6, 20), np.array([0, 1, 3, 7, 8, 2])
     links = np.where(places > 2, places - 3, places + 1)
     assert sorted(links) == list(range(6))
-    found = rg.jit(function)(rg.tensor(x), rg.tensor(places)).numpy()
+    step: Any = rg.jit(function)
+    found = step(rg.tensor(x), rg.tensor(places)).numpy()
     np.testing.assert_allclose(found, function(rg.tensor(x), rg.tensor(places)).numpy(), rtol=1e-6, atol=1e-6)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler.backends.cpu.codegen.prefetch import rows_ahead
 
 ROWS, WIDTH = 5000, 24
 
@@ -70,3 +71,27 @@ def test_lines_that_are_written_or_added_to_are_asked_for_in_large_tables(rows):
     copy[positions] = y.numpy()
     np.testing.assert_array_equal(state.numpy(), copy)
     assert [sum(hints(step)) for step in (added, written)] == [int(rows == ROWS)] * 2
+
+
+@pytest.mark.parametrize("tables", [1, 3])
+def test_rows_that_are_computed_where_they_are_written_are_asked_for_once(tables):
+    states, positions = [table(ROWS) for _ in range(tables)], np.random.default_rng(3).integers(0, ROWS, 40)
+
+    @rg.jit
+    def updated(i):
+        for state in states:
+            state[i] = state[i] * 2
+
+    @rg.jit
+    def cleared(i):
+        for state in states:
+            state[i] = 0.0
+
+    for step in (updated, cleared):
+        step(rg.tensor(positions))
+        assert sum(hints(step)) == 2 * tables  # 96 bytes are two lines
+    assert not any(state.numpy()[positions].any() for state in states)
+
+
+def test_of_several_tables_fewer_rows_are_on_their_way():
+    assert [rows_ahead([256] * tables) for tables in (1, 3, 100)] == [16, 5, 2]
