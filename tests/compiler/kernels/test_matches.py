@@ -7,6 +7,7 @@ from graphs import called, leaf
 from retrograde.compiler import cost, kinds
 from retrograde.compiler.graph.recorder import PICK
 from retrograde.compiler.kernels import fourier, pooling, selection
+from retrograde.core.registry import get as op_named
 from retrograde.core.symbol import Symbol
 from retrograde.ops.random._streams import MOST_CHOICES
 
@@ -63,6 +64,7 @@ def test_rows_that_are_written():
            ("of one number each", called("put_rows", leaf(4, 1), leaf(5, 1), P, counts), "Library"),
            ("one for all", called("put_rows", X, leaf(6), P, counts), "Library"),
            ("of another dtype", called("put_rows", X, leaf(5, 6, dtype=F64), P, counts), "Library"),
+           ("of a number", Symbol(op_named("put_rows"), (leaf(), leaf(), P, counts), (), F32), "Library"),
            ("of a vector", called("put_rows", leaf(4), leaf(5), P, counts), "Library"),
            ("none", called("put_rows", X, leaf(0, 6), leaf(0, dtype=I64), leaf(0, dtype=np.dtype(np.bool_))), "Library"),
            ("linked", called("sum_along_places", X, leaf(4, dtype=I64)), "SumAlongPlaces"),

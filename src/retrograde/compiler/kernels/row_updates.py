@@ -65,7 +65,7 @@ class RowUpdate(Kind):
 
     def matches(self, node, facts):
         x, y, positions, counts = node.args
-        if not node.size or not isinstance(x, Symbol) or not is_in_memory(node):
+        if not node.size or not isinstance(x, Symbol) or not x.ndim or not is_in_memory(node):
             return False
         # Rows of one number each have no loop of their own.
         if x.dtype != getattr(y, "dtype", None) or not y.size or x.size == x.shape[0]:
