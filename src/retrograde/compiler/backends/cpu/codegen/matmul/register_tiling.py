@@ -56,11 +56,15 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
     width = vectors * lanes
     row_tiles, heights, short, tall = even_tiles(problem.m, rows)
     column_tiles, rest = ceil(problem.n / width), problem.n % width
-    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, blocks)
     left, kind = items.left_layout(target, problem, column_tiles, item)
+    is_right_resident = left == "direct" and kind == "rows" and not panels
+    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, is_right_resident=is_right_resident, blocks=blocks)
     right = "panels" if panels else "blocks" if blocks else items.right_layout(target, problem, row_tiles, rest % lanes, item)
-    row_tiles_block = row_tiles_of_block(target, row_tiles, depth * item * rows)
-    column_tiles_block = column_tiles if panels else column_tiles_of_block(target, column_tiles, depth * item * width)
+    row_tiles_block = row_tiles if is_right_resident else row_tiles_of_block(target, row_tiles, depth * item * rows)
+    bytes_of_tile = depth * item * width
+    column_tiles_block = (
+        column_tiles if panels else column_tiles_of_block(target, column_tiles, bytes_of_tile, is_right_resident=is_right_resident)
+    )
     left_start = column_tiles_block * depth * width * item if _is_packed(right) else 0
     left_bytes = (row_tiles_block * rows * depth + 4 * lanes) * item if _is_packed(left) else 0
     numbers = items.fields(
@@ -76,6 +80,7 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
         column_tiles_block=column_tiles_block,
         left_start=left_start,
         is_right_direct=int(right == "direct"),
+        is_right_resident=int(is_right_resident),
     )
     if panels:
         numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
