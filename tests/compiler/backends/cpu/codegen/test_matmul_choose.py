@@ -116,7 +116,7 @@ def test_blocks_of_k_fill_the_first_cache_evenly(k, first_cache, expected):
     (1000, 524288, 1000), (1024, 524288, 1024), (1025, 524288, 520), (1000, 1024, 64), (5, 524288, 8),
 ])
 def test_blocks_of_k_of_a_block_that_stays_in_the_second_cache_are_an_eighth_of_it(k, second_cache, expected):
-    assert k_block(_small_caches(second=second_cache), problem(60, 600, k), 16, 10, 4, is_right_resident=True) == expected
+    assert k_block(_small_caches(second=second_cache), problem(60, 600, k), 16, 10, 4, is_resident=True) == expected
 
 
 def test_of_rows_that_are_read_where_they_lie_the_other_operand_stays_in_the_second_cache():
@@ -126,6 +126,13 @@ def test_of_rows_that_are_read_where_they_lie_the_other_operand_stays_in_the_sec
     assert numbers["row_tiles_block"] == numbers["row_tiles"]
     assert numbers["column_tiles_block"] * numbers["k_block"] * 16 * 4 <= MACHINES["avx2"].second_cache // 2
     assert not choose(MACHINES["avx2"], problem(600, 768, 1024)).numbers["is_right_resident"]  # a row ends where a way does
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("k", [576, 1024, 1536, 2048, 4096])
+def test_rows_are_added_up_in_the_same_order_whatever_their_number(machine, k):
+    # Prompts are read in pieces of 16 rows at least, and must not depend on how they are cut.
+    assert len({choose(MACHINES[machine], problem(m, 2048, k)).numbers["k_block"] for m in (16, 64, 256, 1000)}) == 1
 
 
 @pytest.mark.parametrize(("m", "n", "k", "b", "expected"), [
