@@ -63,6 +63,7 @@ KINDS = (
     Entry("fourier", "Fourier", ("transform_axes", "inverse_transform_axes", "real_transform", "inverse_real_transform")),
     Entry("random", "Random", ("random_mask", "random_bits", "random_uniform", "random_normal", "random_integers")),
     Entry("quantized", "QuantizedProduct", ("quantized_linear",)),
+    Entry("quantized", "IntegerProduct", ("quantized_linear",)),
     Entry("quantized", "QuantizedMatmul", ("quantized_linear", "quantized_linear_input")),
     Entry("quantized", "Unpacking", ("dequantize",)),
     Entry("cached_attention", "CachedAttention", ("cached_attention",)),

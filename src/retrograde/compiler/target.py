@@ -52,6 +52,17 @@ class Target(NamedTuple):
         return self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")
 
     @property
+    def byte_dots(self):
+        """What adds up products of neighbouring integers of 8 bits: "vnni", "avx2", "ssse3", "dotprod", or "" for widening them."""
+        has = frozenset(required(self))
+        if self.machine == "x86_64":
+            is_wide = "avx2" in has and self.vector_bytes >= 32
+            if is_wide and (has.issuperset(("avx512vnni", "avx512vl")) or "avxvnni" in has):
+                return "vnni"
+            return "avx2" if is_wide else "ssse3" if "ssse3" in has else ""
+        return "dotprod" if self.machine == "aarch64" and "dotprod" in has else ""
+
+    @property
     def machine(self):
         """The instruction set, as in "x86_64"."""
         return self.triple.partition("-")[0]
