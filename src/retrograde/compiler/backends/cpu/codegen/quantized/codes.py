@@ -97,10 +97,11 @@ class _SixBits(Codes):
 
 def _both(r, codes):
     """The lower halves of 16 bytes, then the upper ones."""
-    b, words = r.b, ir.VectorType(_SHORT, 8)
-    # Shifted in words, which x86 can do, and cut once for both.
-    upper = b.bitcast(b.lshr(b.bitcast(codes, words), constant(4, words)), codes.type)
-    both = emit.shuffle(b, codes, upper, range(32))
+    b, words = r.b, ir.VectorType(I32, 8)
+    # Spread and then shifted by words, each by a number of its own: x86 does that at once, and a byte takes nothing of the next one
+    # that the mask does not cut off.
+    both = b.bitcast(emit.shuffle(b, codes, codes, [*range(16)] * 2), words)
+    both = b.bitcast(b.lshr(both, ir.Constant(words, [0] * 4 + [4] * 4)), ir.VectorType(BYTE, 32))
     return b.and_(both, constant(15, both.type))
 
 

@@ -23,13 +23,15 @@ class _Writer(RowsWriter):
         b, plan, together = self.ir, self.plan, len(pointers)
         parts = plan.block.size // BLOCK
         readers = [plan.codes.parts(self.reader, pointer) for pointer in pointers]
-        for number, found in enumerate(zip(*readers, strict=True)):
-            for row in range(rows):
-                line = b.mul(b.add(top, I64(row)), b.mul(self.blocks, I64(parts)))
-                x, scale = self._x(b.add(line, b.add(b.mul(place, I64(parts)), I64(number))))
-                for i, part in enumerate(found):
-                    at = (row * together + i) * self.chains
-                    self._add(sums, at, part, x, scale)
+        lines = [b.mul(b.add(top, I64(row)), b.mul(self.blocks, I64(parts))) for row in range(rows)]
+        for number in range(parts):
+            here = b.add(b.mul(place, I64(parts)), I64(number))
+            values = [self._x(b.add(line, here)) for line in lines]
+            # Output by output, which takes fewer registers than to read all of them first.
+            for i, reader in enumerate(readers):
+                part = next(reader)
+                for row, (x, scale) in enumerate(values):
+                    self._add(sums, (row * together + i) * self.chains, part, x, scale)
 
     def _x(self, place):
         """The codes of 32 activations, and their scale in all lanes, or beside it what their sum makes."""
