@@ -44,6 +44,7 @@ KINDS = (
     Entry("inline", "Rounded", ("rounded",)),
     Entry("loops", "Reduction", ("sum", "prod", "max", "min", "any", "all")),
     Entry("matmul", "Matmul", ("matmul",)),
+    Entry("integer_matmul", "IntegerMatmul", ("integer_matmul",)),
     Entry("inline", "View", ("reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
                              "shrink", "getitem", "unfold")),
     Entry("inline", "Reshaped", ("reshape",)),

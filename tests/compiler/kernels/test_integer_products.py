@@ -82,14 +82,19 @@ def test_sums_at_the_extremes_of_codes_are_exact(name):
 
 
 def _for_target(target, name, x, blocks):
-    """(the result's node, leaves, the parts of the program) for a target."""
+    """As `_written`, of a product of `x` by blocks of a format."""
+    return _written(target, lambda x, b: rg.quantized_linear(x, b, name, activations="int8"), x, blocks)
+
+
+def _written(target, function, *arrays):
+    """(the backend, the graph, its draft, and the parts of its program) of a function of arrays, for a target."""
     from retrograde.compiler.backends.cpu.backend import BACKEND
     from retrograde.compiler.pipeline import planned
     from retrograde.compiler.run.program import Graph
     from retrograde.compiler.trace.outcome import outcome_of
 
-    leaves = [Symbol(None, (), a.shape, a.dtype) for a in (x, blocks)]
-    graph = Graph(leaves, [], [outcome_of(lambda x, b: rg.quantized_linear(x, b, name, activations="int8"), leaves)], [], [])
+    leaves = [Symbol(None, (), a.shape, a.dtype) for a in arrays]
+    graph = Graph(leaves, [], [outcome_of(function, leaves)], [], [])
     draft = planned(graph)
     return BACKEND, graph, draft, BACKEND.written(draft, target)
 
@@ -164,6 +169,33 @@ def test_code_for_aarch64_computes_the_same_under_an_emulator(has_dots, tmp_path
         found, = emulated.run(parts, dict(zip(graph.inputs, (x, blocks), strict=True)), draft.outputs, target, tmp_path, "qemu-aarch64")
         np.testing.assert_array_equal(found, x.astype(np.float64) @ unpacked(blocks, name).T.astype(np.float64))
     assert ("sdot" in _instructions(parts)) is has_dots
+
+
+@compiled
+@pytest.mark.parametrize("kind", [*TARGETS, "aarch64"])
+def test_products_of_bytes_are_exact_in_code_for_other_processors(kind, tmp_path, monkeypatch):
+    from retrograde.compiler.backends.cpu import host
+    from retrograde.compiler.target import required
+
+    native, target = host.native(), named("aarch64") if kind == "aarch64" else TARGETS[kind][0]()
+    rng = np.random.default_rng(0)
+    # Sums over two blocks of steps, and rows and columns that are no whole tiles.
+    x, y = rng.integers(-128, 128, (21, 1200), dtype=np.int8), rng.integers(0, 256, (1200, 19), dtype=np.uint8)
+    x[0], y[:, 0] = -128, 255
+    backend, graph, draft, parts = _written(target, rg.integer_matmul, x, y)
+    if kind == "aarch64":
+        if shutil.which("qemu-aarch64") is None:
+            pytest.skip("needs qemu-aarch64, of qemu-user")
+        monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "backends" / "cpu"))
+        import emulated
+
+        found, = emulated.run(parts, dict(zip(graph.inputs, (x, y), strict=True)), draft.outputs, target, tmp_path, "qemu-aarch64")
+    elif native.machine != "x86_64" or not {*required(target)} <= {*required(native)}:
+        pytest.skip("this processor does not run it")
+    else:
+        found, = backend.load(graph, draft, parts)([x, y])
+        assert ("pmaddwd" in _instructions(parts)) is (kind != "avx")
+    np.testing.assert_array_equal(found, x.astype(np.int64) @ y.astype(np.int64))
 
 
 @pytest.mark.parametrize("name", ["Q8_0", "Q4_1", "Q6_K"])
