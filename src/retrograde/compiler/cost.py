@@ -10,6 +10,8 @@ from typing import NamedTuple
 ENTRY_SECONDS = 1e-10
 #: To make a number of a quantised weight, and to multiply a row by it.
 UNPACK_SECONDS, FEW_ROWS_SECONDS = 5e-11, 2e-11
+#: To make an integer of it, and to multiply a row of integers by it.
+CODE_SECONDS, FEW_CODES_SECONDS = 2.5e-11, 2e-11
 #: Seconds for one floating point operation: of products and of convolutions, which reach most of the peak; of attention, which has
 #: exponentials between its products; of factorizations, which wait for their pivots.
 PRODUCT_SECONDS, ATTENTION_SECONDS, FACTOR_SECONDS = 1.5e-11, 2e-11, 3e-11

@@ -52,6 +52,22 @@ class Target(NamedTuple):
         return self.vector_bytes == 64 and "+avx512bf16" in self.features.split(",")
 
     @property
+    def byte_dots(self):
+        """What adds up products of neighbouring integers of 8 bits: "vnni", "avx2", "ssse3", "dotprod", or "" for widening them."""
+        has = self.has_instructions
+        if self.machine == "x86_64":
+            is_wide = has("avx2") and self.vector_bytes >= 32
+            if is_wide and (has("avx512vnni") and has("avx512vl") or has("avxvnni")):
+                return "vnni"
+            return "avx2" if is_wide else "ssse3" if has("ssse3") else ""
+        return "dotprod" if self.machine == "aarch64" and has("dotprod") else ""
+
+    def has_instructions(self, feature):
+        """Whether it has the instructions that LLVM calls `feature`."""
+        # All processors of this set have SSE2, which is told only where it could be missing.
+        return feature in required(self) or feature == "sse2" and self.machine == "x86_64"
+
+    @property
     def machine(self):
         """The instruction set, as in "x86_64"."""
         return self.triple.partition("-")[0]
