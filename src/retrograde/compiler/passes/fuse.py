@@ -16,6 +16,7 @@ from ...core.symbol import Symbol
 from .. import cost
 from ..index.rounded import rounded_values
 from ..kinds import Facts
+from .parted import parted
 from .recomputed import met_at_several_places
 
 
@@ -130,7 +131,7 @@ class Schedule:
             domain, reduced = kind.domain(node, self.facts)
             key = kind.kernel.group(node, stage, domain, reduced)
             groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
-        return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
+        return sorted(parted(_with_shared_passes(groups.values()), self.is_loaded), key=lambda step: step.stage)
 
     def _available_from(self):
         """For each stored node the stage after which kernels read it from memory; -1 where all do."""
