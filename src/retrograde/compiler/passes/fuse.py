@@ -16,6 +16,7 @@ from ...core.symbol import Symbol
 from .. import cost
 from ..index.rounded import rounded_values
 from ..kinds import Facts
+from .loops import Loops
 from .parted import parted
 from .recomputed import met_at_several_places
 
@@ -54,6 +55,7 @@ class Schedule:
             self._stages = self._staged()
             self._available = self._available_from()
             self.steps, self._computed = self._grouped(), {}
+            self.loops = Loops(self.nodes, self.steps, self._available)
             expensive = self._expensive_and_shared()
             if not expensive:
                 # Asked last, since it follows all views of all loops: most graphs are done by then.
@@ -164,38 +166,19 @@ class Schedule:
         return found
 
     def _expensive_and_shared(self):
-        """Nodes that several steps would compute, and that are too expensive for that; so are tiles, each of which would be
-        computed at every place of the whole.
+        """Nodes that loops of several stages would compute, and that are too expensive for that; so are tiles, each of which would
+        be computed at every place of the whole.
         """
-        kind, stages, repeated = self.facts.kind, {}, set()
-        for step in self.steps:
-            if step.kernel.fuses:
-                repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
+        kind, stored = self.facts.kind, self.stored
         tiled = {
-            n for n in stages if not kind(n).is_work and n not in self.stored and kind(n).tiles(n, self.facts) is not None
+            n for n in self.loops.computed if not (k := kind(n)).is_work and n not in stored and k.tiles(n, self.facts) is not None
             and self._is_expensive(n)
         }
         # What is stored is read; views and the like become addresses, and are no work by themselves.
-        expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
+        shared = [n for n in self.loops.at_several_stages() if n not in stored and kind(n).is_work]
+        expensive = {n for n in shared if self._is_expensive(n)}
         # To store all of a chain would write every link; what is stored first makes the rest of the chain cheap.
-        return tiled | self._met_first(expensive) if expensive else tiled
-
-    def _met_first(self, expensive):
-        """Those of some nodes that a later step needs itself, rather than for another one of them."""
-        found = set()
-        for step in self.steps:
-            roots = set(step.roots) if step.kernel.fuses else set()
-            stack, seen = list(roots), set()
-            while stack:
-                node = stack.pop()
-                if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
-                    continue
-                seen.add(node)
-                if node in expensive and self._stages[node] < step.stage:
-                    found.add(node)
-                else:
-                    stack.extend(node.inputs)
-        return found
+        return tiled | self.loops.met_first(expensive, self._stages) if expensive else tiled
 
     def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""
