@@ -35,6 +35,13 @@ class Counted(Trace):
             return applied(self, self.known, key, counted, list(values))
 
 
+@pytest.fixture
+def trace():
+    found = Counted()
+    yield found
+    found.restore()
+
+
 def _vectors(count, dtype=np.float32):
     return [rg.tensor(np.full(3, i + 1, dtype)) for i in range(count)]
 
@@ -49,8 +56,7 @@ def _constants(value):
     return found
 
 
-def test_a_formula_is_asked_twice_for_operands_of_one_spec():
-    trace = Counted()
+def test_a_formula_is_asked_twice_for_operands_of_one_spec(trace):
     for x in _vectors(5):
         (y,) = trace.apply_to(lambda x: [rg.exp(x) * 2.0], x)
         assert [node.op and node.op.name for node in (y.raw, *y.raw.inputs)] == ["multiply", "exp"]
@@ -60,8 +66,8 @@ def test_a_formula_is_asked_twice_for_operands_of_one_spec():
     assert trace.calls == 3
 
 
-def test_numbers_that_are_made_anew_are_other_objects_in_each_copy_and_those_of_all_are_one():
-    trace, rate = Counted(), float("0.25")
+def test_numbers_that_are_made_anew_are_other_objects_in_each_copy_and_those_of_all_are_one(trace):
+    rate = float("0.25")
     formula = lambda x: [(x * (1 - rate) + rg.exp(x)) * rate]
     found = [trace.apply_to(formula, x)[0] for x in _vectors(4)]
     own = [next(c for c in _constants(y) if c == 0.75) for y in found]
@@ -70,39 +76,36 @@ def test_numbers_that_are_made_anew_are_other_objects_in_each_copy_and_those_of_
     assert trace.calls == 2
 
 
-def test_one_number_that_is_met_twice_in_a_formula_is_one_in_its_copies():
+def test_one_number_that_is_met_twice_in_a_formula_is_one_in_its_copies(trace):
     def formula(x):
         number = 1 - float("-0.0") * 3
         return [x * number + number]
 
-    trace = Counted()
     for x in _vectors(4):
         (y,) = trace.apply_to(formula, x)
         first, second = _constants(y)
         assert first is second
 
 
-def test_zeros_keep_their_sign_in_copies():
-    trace = Counted()
+def test_zeros_keep_their_sign_in_copies(trace):
     found = [trace.apply_to(lambda x: [rg.copysign(x, -float("0.0"))], x)[0] for x in _vectors(4)]
     assert trace.calls == 2
     assert [repr(_constants(y)[0]) for y in found] == ["-0.0"] * 4
 
 
-def test_a_formula_that_changes_is_asked_each_time():
-    trace, numbers = Counted(), iter(range(9))
+def test_a_formula_that_changes_is_asked_each_time(trace):
+    numbers = iter(range(9))
     found = [trace.apply_to(lambda x: [x * float(next(numbers))], x)[0] for x in _vectors(4)]
     assert [_constants(y) for y in found] == [[0.0], [1.0], [2.0], [3.0]]
 
 
-def test_a_formula_that_has_another_op_for_some_operands_is_asked_each_time():
-    trace = Counted()
+def test_a_formula_that_has_another_op_for_some_operands_is_asked_each_time(trace):
     found = [trace.apply_to(lambda x, i=i: [rg.sin(x) if i % 2 else rg.cos(x)], x)[0] for i, x in enumerate(_vectors(4))]
     assert [y.raw.op.name for y in found] == ["cos", "sin", "cos", "sin"]
 
 
-def test_a_formula_that_writes_or_draws_is_asked_each_time():
-    trace, total = Counted(), rg.zeros(3)
+def test_a_formula_that_writes_or_draws_is_asked_each_time(trace):
+    total = rg.zeros(3)
 
     def writes(x):
         nonlocal total
@@ -116,15 +119,14 @@ def test_a_formula_that_writes_or_draws_is_asked_each_time():
         assert trace.calls == 4
 
 
-def test_a_formula_that_reads_a_number_watches_that_of_each_operand():
-    trace = Counted()
+def test_a_formula_that_reads_a_number_watches_that_of_each_operand(trace):
     for x in _vectors(4):
         trace.apply_to(lambda x: [x * 2.0 if x.numpy()[0] > 0 else x], x)
     assert trace.calls == len(trace.watched) == 4
 
 
-def test_two_operands_that_are_one_are_not_copied_as_two():
-    trace, vectors = Counted(), _vectors(4)
+def test_two_operands_that_are_one_are_not_copied_as_two(trace):
+    vectors = _vectors(4)
     formula = lambda x, y: [x - rg.exp(y)]
     trace.apply_to(formula, vectors[0], vectors[0])
     for x, y in zip(vectors, reversed(vectors), strict=True):
