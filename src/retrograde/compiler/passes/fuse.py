@@ -38,17 +38,19 @@ class Step:
 class Schedule:
     """The steps that compute `Outputs`, in order; nodes that are `stored` have memory.
 
-    facts  what is known of nodes, some of which may have been in another schedule
+    facts    what is known of nodes, some of which may have been in another schedule
+    stored   nodes that are to be stored whether or not they need be
+    unmoved  those among them that are not to be computed at other places than their own, but read there
     """
 
-    def __init__(self, outputs, facts=None):
+    def __init__(self, outputs, facts=None, stored=frozenset(), unmoved=frozenset()):
         self.outputs, self.facts = outputs, facts or Facts()
         self.nodes = outputs.nodes
-        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
+        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory() | stored
         self.steps, self._read, self._computed = [], {}, {}
         #: The products that are not fused with sums in any kernel, and results of half precision that are rounded in all.
         self.rounded = rounded_values(self.nodes, self.facts)
-        self._unmoved = set()  # what is not to be computed at other places than its own, but read there
+        self._unmoved = set(unmoved)
         while True:
             # What is stored changes stages, and stages what several steps compute: again until nothing is added. Nodes are only
             # ever added, so it ends.
@@ -64,6 +66,14 @@ class Schedule:
             if not expensive:
                 break
             self.stored |= expensive
+
+    def remade(self, outputs, made):
+        """The schedule of `outputs` whose nodes are those of this one, but that some are `made` anew. What was worth storing here
+        is stored there at once: to find that out again takes as long as all else.
+        """
+        self.facts.hand_on(made)
+        stored, unmoved = ({made[node] for node in nodes if node in made} for nodes in (self.stored, self._unmoved))
+        return Schedule(outputs, self.facts, stored, unmoved)
 
     @cached_property
     def places(self):
@@ -93,7 +103,11 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             if kind.is_work and not self._unmoved:  # most nodes: nothing but the operands, which the loop computes
-                stages[node] = usable[node] = max([usable[a] for a in node.inputs], default=0)
+                stage = 0
+                for a in node.inputs:
+                    if usable[a] > stage:  # noqa: PLR1730 - to call `max` takes twice as long
+                        stage = usable[a]
+                stages[node] = usable[node] = stage
                 continue
             if (memory := kind.memory(node, self.facts)) is not None:
                 read = [self._in_memory(a, stages) for a in memory]
