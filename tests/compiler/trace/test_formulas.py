@@ -51,7 +51,7 @@ def _constants(value):
     found, stack = [], [value.raw]
     while stack:
         node = stack.pop()
-        found += [a for a in node.args if a.__class__ is float]
+        found += [a for a in node.args if a.__class__ in (int, float)]
         stack += node.inputs
     return found
 
@@ -74,6 +74,14 @@ def test_numbers_that_are_made_anew_are_other_objects_in_each_copy_and_those_of_
     assert len(set(map(id, own))) == 4
     assert all(c is rate for y in found for c in _constants(y) if c == 0.25)
     assert trace.calls == 2
+
+
+def test_large_whole_numbers_are_other_objects_in_each_copy_too(trace):
+    found = [trace.apply_to(lambda x: [x * int("1000")], x)[0] for x in _vectors(4)]
+    numbers = [number for y in found for number in _constants(y)]
+    assert trace.calls == 2
+    assert numbers == [1000] * 4
+    assert len(set(map(id, numbers))) == 4
 
 
 def test_one_number_that_is_met_twice_in_a_formula_is_one_in_its_copies(trace):

@@ -54,8 +54,7 @@ class Formula(NamedTuple):
         """`args` with other objects in the place of the formula's own numbers, the same `numbers` for the same ones."""
         if self.own.isdisjoint(map(id, args)):
             return args
-        # Times 1, which Python computes, keeps zeros of either sign and NaN.
-        return tuple([numbers.setdefault(id(a), a * 1.0) if id(a) in self.own else a for a in args])
+        return tuple([numbers.setdefault(id(a), _anew(a)) if id(a) in self.own else a for a in args])
 
 
 def applied(trace, known, key, formula, values):
@@ -102,15 +101,19 @@ def _are_alike(one, two, pairs, own):
             if pairs.get(a, a) is not b:
                 return False
         elif a.__class__ in _NESTED:
+            # Numbers within are sizes and places, whose identity nobody asks for.
             if a.__class__ is not b.__class__ or not _are_alike(a, b, pairs, set()):
                 return False
         elif a is not b:
             if a.__class__ is not b.__class__ or a.__class__ not in (int, float) or repr(a) != repr(b):
                 return False
-            # Whole numbers are sizes and axes, whose identity nobody asks for.
-            if a.__class__ is float:
-                own.add(id(a))
+            own.add(id(a))
     return True
+
+
+def _anew(number):
+    """The same number as another object: times 1 it keeps the sign of zero, and NaN."""
+    return number * 1.0 if number.__class__ is float else number + 0
 
 
 def _read(trace, values):
