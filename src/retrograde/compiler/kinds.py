@@ -94,8 +94,19 @@ class Facts:
 
     def __init__(self):
         self.signatures, self._maps, self._pieces = Signatures(), {}, {}
+        self._kinds = _Kinds(self)
         #: kind(node) is what a node is to the compiler, as `Kind`. It is asked ten times for each node.
-        self.kind = _Kinds(self).__getitem__
+        self.kind = self._kinds.__getitem__
+
+    def hand_on(self, made):
+        """Know of nodes what is known of those that they stand for, by these: they were made anew with operands of the same shapes
+        and dtypes, and what a node is depends on nothing else.
+        """
+        for node, new in made.items():
+            if new is not node:
+                for known in (self.signatures, self._kinds):
+                    if node in known:
+                        known[new] = known[node]
 
     def index_map(self, node):
         """The index map of a movement node, or None."""
