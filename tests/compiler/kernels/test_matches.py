@@ -56,6 +56,20 @@ def test_elements_at_positions():
            ("no positions", called("take", X, leaf(0, dtype=I64), axis=0), "Library")])
 
 
+def test_rows_that_are_written():
+    rows, counts = leaf(5, 6), leaf(5, dtype=np.dtype(np.bool_))
+    check([("a row for each position", called("put_rows", X, rows, P, counts), "RowUpdate"),
+           ("complex", called("put_rows", Z, leaf(5, 6, dtype=C64), P, counts), "Library"),
+           ("of one number each", called("put_rows", leaf(4, 1), leaf(5, 1), P, counts), "Library"),
+           ("one for all", called("put_rows", X, leaf(6), P, counts), "Library"),
+           ("of another dtype", called("put_rows", X, leaf(5, 6, dtype=F64), P, counts), "Library"),
+           ("of a vector", called("put_rows", leaf(4), leaf(5), P, counts), "Library"),
+           ("none", called("put_rows", X, leaf(0, 6), leaf(0, dtype=I64), leaf(0, dtype=np.dtype(np.bool_))), "Library"),
+           ("linked", called("sum_along_places", X, leaf(4, dtype=I64)), "SumAlongPlaces"),
+           ("linked numbers of half precision", called("sum_along_places", H, leaf(4, dtype=I64)), "Library"),
+           ("linked by a constant", called("sum_along_places", X, np.arange(4)), "Library")])
+
+
 def test_folds_and_running_folds():
     check([("sum", called("sum", X, axis=0), "Reduction"), ("of none", called("sum", EMPTY), "Library"),
            ("running", called("cumsum", X, axis=0), "Running"), ("float64", called("cumsum", D, axis=1), "Running"),
