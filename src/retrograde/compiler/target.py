@@ -42,6 +42,11 @@ class Target(NamedTuple):
         return self.machine == "aarch64" or "+f16c" in self.features.split(",")
 
     @property
+    def rounds(self):
+        """Whether it has instructions that round to whole numbers."""
+        return self.machine != "x86_64" or "sse4.1" in required(self)
+
+    @property
     def has_avx2(self):
         """Whether it shuffles vectors of 32 bytes, and has no longer ones."""
         return self.vector_bytes == 32 and "+avx2" in self.features.split(",")
