@@ -40,7 +40,7 @@ def choose_panels(target, problem, counts, blocks=None):
     problem = problem.normal()
     lanes, item = target.lanes(problem.dtype), ITEM_BYTES[problem.dtype]
     rows, vectors = tile_size(target, lanes, max(counts), problem.n, widest_tile(blocks))
-    panels = Panels(rows, vectors, k_block(target, problem, vectors * lanes, 2, item, blocks))
+    panels = Panels(rows, vectors, k_block(target, problem, vectors * lanes, 2, item, blocks=blocks))
     plans = [tiled(target, problem._replace(m=m), False, panels=panels) for m in counts]
     if blocks is None:
         packing = Packing(problem.dtype, lanes, packed_layout(problem), vectors=vectors)

@@ -16,7 +16,7 @@ FIELDS = (
     "m", "n", "k",
     "a_row", "a_column", "b_row", "b_column", "c_row", "c_column",
     "row_tiles", "short_height", "tall_tiles", "column_tiles", "short_width", "wide_tiles", "full_tiles",
-    "k_block", "row_tiles_block", "column_tiles_block", "left_start", "is_right_direct", "item",
+    "k_block", "row_tiles_block", "column_tiles_block", "left_start", "is_right_direct", "is_right_resident", "item",
     "grid_batch", "grid_rows", "grid_columns", "batch", "rank",
 )  # fmt: skip
 #: The numbers of each dimension of a batch, the innermost first.
