@@ -29,7 +29,7 @@ def set_convolution_precision(level):
     the rounding errors of a number that is far larger than those around it reach the other results of its tiles, and float32
     overflows from some 1e36 on. An ArgumentError names the levels.
     """
-    if level not in _TILES:
+    if not isinstance(level, str) or level not in _TILES:
         raise ArgumentError(f"the precision of convolutions must be one of {', '.join(_TILES)}, got {level!r}")
     _state["level"] = level
     for keeper in list(keepers):

@@ -24,7 +24,7 @@ def functions():
         found |= {f"loop_{name}": ("high", _loop, dtype), f"product_{name}": ("high", _product, dtype)}
     found |= {f"product_{name.lower()}_{rows}": ("high", _quantised, name, rows) for name in FORMATS for rows in (1, 9)}
     return found | {"embedding": ("high", _embedding), "cross_entropy": ("high", _cross_entropy), "autocast": ("high", _autocast),
-                    "llama": ("high", _llama, None), "llama_q4": ("high", _llama, "q4")}
+                    "llama": ("high", _llama, None), "llama_q4": ("high", _llama, "q4"), "llama_prompt": ("high", _llama, "int8", 16)}
 
 
 def _drawn(*shape, seed=0):
@@ -120,8 +120,8 @@ def _autocast():
     return step, (_drawn(34, 40), np.random.default_rng(0).integers(0, 5, 34))
 
 
-def _llama(form):
-    """A step of a model that writes, of two texts of which some tokens are in the cache."""
+def _llama(form, count=1):
+    """A step of a model that reads so many tokens of each of two texts, of which some are in the cache."""
     sizes = {"vocab_size": 60, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
              "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 64}
     network = models.Decoder(models.Config("llama", **sizes), models.RandomWeights(seed=0, scale=0.5))
@@ -133,4 +133,4 @@ def _llama(form):
         with rg.no_grad():
             return network.step(tokens, lengths, last, cache[:2], cache[2:])
 
-    return rg.jit(step), (np.array([[3], [41]]), np.array([5, 40]), np.array([0, 0]), *cache)
+    return rg.jit(step), (np.random.default_rng(0).integers(0, 60, (2, count)), np.array([5, 40]), np.array([0, count - 1]), *cache)

@@ -1,5 +1,6 @@
 """Convolutions by Winograd's tiles are the sums that they stand for, within the errors that are promised, where they pay."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -250,8 +251,9 @@ def test_eager_convolutions_follow_the_level():
     np.testing.assert_allclose(found["highest"], found["high"], rtol=0, atol=3e-6 * np.abs(found["high"]).max())
 
 
-def test_an_unknown_level_is_an_error_and_changes_nothing():
+@pytest.mark.parametrize("level", ["low", None, ["high"]])
+def test_an_unknown_level_is_an_error_and_changes_nothing(level):
     before = rg.get_convolution_precision()
-    with pytest.raises(ArgumentError, match="must be one of highest, high, medium, got 'low'"):
-        rg.set_convolution_precision("low")
+    with pytest.raises(ArgumentError, match=re.escape(f"must be one of highest, high, medium, got {level!r}")):
+        rg.set_convolution_precision(level)
     assert rg.get_convolution_precision() == before == "high"
