@@ -152,8 +152,6 @@ def _is_whole(count, form):
 
 def _fields(form, target):
     """What the code of all formats depends on."""
-    # All processors with fused multiply-adds that are known widen numbers of 16 bits.
-    has_halves = target.has_fma and "-f16c" not in target.features
     # A block has 16 codes in a row at least.
     return {"format": format_of(form).name, "lanes": min(target.lanes("float32"), 16), "is_fused": target.has_fma,
-            "has_halves": has_halves, "has_tables": target.machine == "x86_64" and target.vector_bytes == 64}
+            "has_halves": target.converts_half, "has_tables": target.machine == "x86_64" and target.vector_bytes == 64}
