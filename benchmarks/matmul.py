@@ -1,7 +1,9 @@
 """Generated matrix products against NumPy's own, on one thread, and on two.
 
 Run `python -m benchmarks.matmul` (options: --dtype, --filter, --rounds). The two sides take
-turns, A B A B; a figure is the median of its rounds, and the ratio is the median of the ratios of neighbouring rounds.
+turns, A B A B; a figure is the median of its rounds, and the ratio is the median of the ratios of neighbouring rounds. So is the
+share of the peak: in each round the processor multiplies and adds as much in registers alone, since its pace changes from one
+moment to the next.
 """
 
 import argparse
@@ -57,6 +59,14 @@ SHAPES = [
     (64, 64, 64, "NN", 32),
     (128, 64, 128, "NT", 16),
     (16, 16, 16, "NN", 256),
+    # Of a language model: a prompt, and a training step; of a transformer of images.
+    (256, 576, 1536, "NN", 0),
+    (256, 1536, 576, "NN", 0),
+    (512, 576, 1536, "NT", 0),
+    (576, 512, 1536, "TN", 0),
+    (1576, 192, 768, "NN", 0),
+    (1576, 768, 192, "NN", 0),
+    (192, 1576, 768, "TN", 0),
 ]
 
 
@@ -79,32 +89,34 @@ def seconds(call, repeats):
     return (time.perf_counter() - start) / repeats
 
 
-def compare(ours, theirs, rounds, budget=0.004):
-    """Median times of both and the median of their ratios, taking turns."""
+def compare(ours, theirs, rounds, budget=0.004, ideal=None):
+    """Median times of both, the median of their ratios, taking turns, and that of the share of `ideal`, if there is one."""
     ours()
     theirs()
     repeats = max(1, min(2000, int(budget / max(seconds(ours, 2), 1e-7))))
-    pairs = [(seconds(ours, repeats), seconds(theirs, repeats)) for _ in range(rounds)]
-    mine, other = (statistics.median(side) for side in zip(*pairs, strict=True))
-    return mine, other, statistics.median(y / x for x, y in pairs)
+    found = [[seconds(call, repeats) for call in (ours, theirs, ideal or theirs)] for _ in range(rounds)]
+    mine, other, _ = (statistics.median(side) for side in zip(*found, strict=True))
+    return mine, other, statistics.median(y / x for x, y, _ in found), statistics.median(z / x for x, _, z in found)
 
 
-def fma_peak(machine, dtype, repeats=200):
-    """Measured multiply-add peak of one thread, in operations a second (a multiply-add counts as two)."""
-    chains = 10 if machine.registers <= 16 else 24
-    name = f"fma_peak_{dtype}"
-    address = engine().compile(_peak_module(machine, dtype, chains, name))(name)
-    function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
-    scratch = (ctypes.c_double * 64)()
-    steps = 20_000
-    best = min(_elapsed(function, steps, scratch) for _ in range(repeats))
-    return 2 * machine.lanes(dtype) * chains * steps / best
+class Peak:
+    """As many multiply-adds as this processor's one thread can do, none of which touches memory."""
 
+    def __init__(self, machine, dtype):
+        chains = 10 if machine.registers <= 16 else 24
+        name = f"fma_peak_{dtype}"
+        address = engine().compile(_peak_module(machine, dtype, chains, name))(name)
+        self._function, self._scratch = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address), (ctypes.c_double * 64)()
+        self._operations = 2 * machine.lanes(dtype) * chains
 
-def _elapsed(function, *arguments):
-    start = time.perf_counter()
-    function(*arguments)
-    return time.perf_counter() - start
+    def of(self, work):
+        """A call that does so many operations; a multiply-add counts as two."""
+        return lambda: self._function(max(1, round(work / self._operations)), self._scratch)
+
+    def rate(self, repeats=200, work=6_400_000):
+        """Operations a second at best."""
+        call = self.of(work)
+        return work / min(seconds(call, 1) for _ in range(repeats))
 
 
 def _peak_module(machine, dtype, chains, name):
@@ -144,8 +156,8 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    peak, generator = fma_peak(target(), options.dtype), np.random.default_rng(0)
-    print(f"{options.dtype}, measured peak of one thread {peak / 1e9:.1f} GFLOP/s")
+    peak, generator = Peak(target(), options.dtype), np.random.default_rng(0)
+    print(f"{options.dtype}, measured peak of one thread {peak.rate() / 1e9:.1f} GFLOP/s")
     heads = ("us", 9), ("GFLOP/s", 8), ("peak", 5), ("NumPy", 8), ("ratio", 6), ("2 thr", 6)
     print(f"{'m x k x n':>16} {'':2} {'batch':>5}", *(f"{head:>{width}}" for head, width in heads))
     with ThreadPoolExecutor(1) as pool:
@@ -160,15 +172,14 @@ def row(label, shape, options, generator, pool, peak):
     a, b, c = arrays(shape, options.dtype, generator)
     m, k, n, layout, batch = shape
     work = 2 * m * k * n * max(batch, 1)
-    mine, other, ratio = compare(Bound(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds)
+    mine, other, ratio, share = compare(Bound(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds, ideal=peak.of(work))
     peer = ""
     if min(m, k, n) >= 512:
         single = Bound(a, b, c)
-        _, _, speedup = compare(two_threads(a, b, c, pool), single, 7)
+        _, _, speedup, _ = compare(two_threads(a, b, c, pool), single, 7)
         peer = f"{speedup:6.2f}"
-    rate = work / mine
     return (
-        f"{label:>16} {layout} {batch:5d} {mine * 1e6:9.2f} {rate / 1e9:8.1f} {rate / peak:5.0%}"
+        f"{label:>16} {layout} {batch:5d} {mine * 1e6:9.2f} {work / mine / 1e9:8.1f} {share:5.0%}"
         f" {work / other / 1e9:8.1f} {ratio:6.2f} {peer}"
     )
 

@@ -196,6 +196,35 @@ def test_a_folder_of_timms_may_say_other_sizes(tmp_path):
     np.testing.assert_array_equal(images.load(folder)(x).detach().numpy(), network(x).detach().numpy())
 
 
+@pytest.mark.parametrize(("size", "dtype"), [(48, np.float32), (16, np.float32), (64, np.float16)])
+def test_positions_are_interpolated_to_the_size_that_is_asked_for(size, dtype, tmp_path):
+    """As Pillow resizes images of floats, by the same filter as timm; the vector of the class has no place in the image."""
+    pillow = pytest.importorskip("PIL.Image")
+    sizes = {"patch_size": 8, "embed_dim": 6, "depth": 1, "num_heads": 3, "num_classes": 5}
+    network = images.VisionTransformer(32, **sizes)
+    state = {name: x.numpy().astype(dtype) for name, x in network.state_dict().items()}
+    rg.save(state, tmp_path / "weights.safetensors")
+    found = images.load(tmp_path / "weights.safetensors", "vit_tiny_patch16_224", image_size=size, **sizes)
+    assert found(rg.ones(2, 3, size, size)).shape == (2, 5)
+    given, side = state["pos_embed"].astype(np.float32)[0], size // 8
+    channels = given[1:].reshape(4, 4, 6).transpose(2, 0, 1)
+    wanted = np.stack([np.array(pillow.fromarray(channel).resize((side, side), pillow.Resampling.BICUBIC)) for channel in channels])
+    positions = found.pos_embed.detach().numpy()[0]
+    np.testing.assert_array_equal(positions[0], given[0])
+    np.testing.assert_allclose(positions[1:], wanted.reshape(6, -1).T, atol=1e-6)
+
+
+def test_positions_of_another_size_are_refused_where_none_is_asked_for(tmp_path):
+    sizes = {"patch_size": 8, "embed_dim": 6, "depth": 1, "num_heads": 3, "num_classes": 5}
+    state = images.VisionTransformer(224, **sizes).state_dict()
+    rg.save({**state, "pos_embed": state["pos_embed"][:, :17]}, tmp_path / "weights.safetensors")
+    with pytest.raises(rg.errors.CheckpointError, match=r"pos_embed has shape \(1, 17, 6\) and the model needs \(1, 785, 6\)"):
+        images.load(tmp_path / "weights.safetensors", "vit_tiny_patch16_224", **sizes)
+    rg.save({**state, "pos_embed": state["pos_embed"][:, :16]}, tmp_path / "other.safetensors")
+    with pytest.raises(rg.errors.CheckpointError, match=r"pos_embed has shape \(1, 16, 6\)"):  # of no square
+        images.load(tmp_path / "other.safetensors", "vit_tiny_patch16_224", image_size=32, **sizes)
+
+
 def test_files_that_are_missing_or_say_too_little_are_refused(tmp_path):
     rg.save({"x": np.zeros(1)}, tmp_path / "weights.safetensors")
     with pytest.raises(rg.errors.CheckpointError, match="of what architecture"):

@@ -164,9 +164,29 @@ def test_a_file_of_bert_that_is_not_right_is_refused(tmp_path, change, message):
         rg.models.load(broken)
 
 
+def with_classes(path, labels, left_out=(), **facts):
+    """A file of BERT with a head of classes, and the network in it."""
+    network, left_out = older_networks.bert_of(vocab_size=len(NAMES)), ("predictions", "seq_relationship", *left_out)
+    facts = facts if labels is None else {**facts, "classifier.output_labels": labels}
+    return network, written_models.older(path, network, written_models.words_and_parts(library, NAMES)[0], left_out=left_out, **facts)
+
+
+@pytest.mark.parametrize("labels", [None, ["bad", "good", "so so"]])
+def test_heads_of_classes_are_read_with_their_names(tmp_path, labels):
+    network, path = with_classes(tmp_path / "m.gguf", labels, pooling_type=4)
+    encoder, texts = rg.models.load(path), ["the cat is good", "unknown"]
+    assert encoder.labels == tuple(labels or ["LABEL_0", "LABEL_1", "LABEL_2"])
+    for content, found in zip(texts, encoder.logprobs(texts), strict=True):
+        tokens = encoder.tokenizer.encode(content)
+        states = older_networks.bert_states(network, tokens, [0] * len(tokens))
+        wanted = older_networks.bert_heads(network, states)["classified"]
+        np.testing.assert_allclose(found, wanted - np.log(np.exp(wanted).sum()), atol=1e-5)
+
+
 def test_heads_of_classes_whose_pooler_a_file_lacks_are_refused(tmp_path):
-    network = older_networks.bert_of(heads=("classifier",), vocab_size=len(NAMES))
-    content = rg.io.gguf.read(written_models.older(tmp_path / "m.gguf", network, written_models.words_and_parts(library, NAMES)[0]))
-    tensors = {name.replace("classifier", "cls.output"): tensor.array for name, tensor in content.tensors.items()}
-    with pytest.raises(CheckpointError, match=r"has not: cls\.output\.bias, cls\.output\.weight"):
-        rg.models.load(gguf_files.write(tmp_path / "b.gguf", content.metadata, tensors))
+    _, path = with_classes(tmp_path / "m.gguf", ["bad", "good", "so so"], left_out=("pooler",))
+    with pytest.raises(CheckpointError, match=r"a head of classes, cls\.output\.weight, without the product before it, cls\.weight: llama\.cpp"):
+        rg.models.load(path)
+    _, path = with_classes(tmp_path / "m.gguf", ["bad", "good"])
+    with pytest.raises(CheckpointError, match=r"cls\.output\.weight has shape \(3, 32\), and the model needs \(2, 32\)"):
+        rg.models.load(path)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.errors import ArgumentError
 from retrograde.ops.images.bands import band, weighted
 
 #: Shape, and how it is resampled; many to one, one to many, by factors that are not whole, and the whole range of an axis.
@@ -19,6 +20,8 @@ CASES = {
     "bilinear, to one": ((2, 3, 12, 13), {"size": (1, 1), "mode": "bilinear", "align_corners": True}),
     "bicubic": ((2, 3, 34, 40), {"scale_factor": 1.5, "mode": "bicubic"}),
     "trilinear": ((1, 2, 4, 18, 20), {"scale_factor": 2, "mode": "trilinear"}),
+    "bilinear, fewer, filtered": ((2, 3, 33, 45), {"size": (16, 9), "mode": "bilinear", "antialias": True}),
+    "bicubic, filtered": ((2, 3, 34, 20), {"size": (11, 45), "mode": "bicubic", "antialias": True}),
     "area": ((2, 3, 30, 50), {"size": (7, 20), "mode": "area"}),
 }
 
@@ -53,6 +56,12 @@ def test_compiled_values_and_gradients_are_the_eager_ones_without_sums_at_positi
     np.testing.assert_allclose(z, wanted, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(back, wanted_back, rtol=1e-12, atol=1e-12)
     assert {kernel.kind for kernel in step.explain().kernels} <= {"loop", "matmul", "rows", "pack", "finish"}
+
+
+@pytest.mark.parametrize("options", [{"mode": "area"}, {"mode": "nearest"}, {"mode": "bicubic", "align_corners": True}])
+def test_filters_are_for_modes_that_have_one_and_for_centres(options):
+    with pytest.raises(ArgumentError, match="antialias is for mode 'bilinear' or 'bicubic', without align_corners"):
+        rg.nn.functional.interpolate(rg.ones(1, 1, 4, 4), size=(2, 2), antialias=True, **options)
 
 
 def test_elements_at_one_place_add_up_and_those_that_are_zero_go():

@@ -75,8 +75,9 @@ def bordered(x, pad_width, mode="reflect", value=0):
     return x
 
 
-def resized(x, size=None, scale_factor=None, mode="nearest", align_corners=False):
-    return F.interpolate(x, size, scale_factor, mode, align_corners if mode not in ("nearest", "nearest-exact", "area") else None)
+def resized(x, size=None, scale_factor=None, mode="nearest", align_corners=False, antialias=False):
+    align_corners = align_corners if mode not in ("nearest", "nearest-exact", "area") else None
+    return F.interpolate(x, size, scale_factor, mode, align_corners, antialias=antialias)
 
 
 def differences(x, axis=-1, n=1, prepend=None, append=None):

@@ -46,6 +46,19 @@ def test_folders_of_timm_load_with_their_logits(name, tmp_path):
         assert spelled(ours.state_dict()) == spelled(theirs.state_dict())
 
 
+@pytest.mark.parametrize("size", [160, 320])
+def test_images_of_another_size_have_the_logits_of_timm(size, tmp_path):
+    timm = pytest.importorskip("timm", reason="an oracle that is no dependency")
+    theirs = with_weights(timm.create_model("vit_tiny_patch16_224", num_classes=7))
+    timm.models.save_for_hf(theirs, tmp_path, safe_serialization=True)
+    theirs.set_input_size(size)
+    ours = images.load(tmp_path, image_size=size)
+    x = np.random.default_rng(0).standard_normal((2, 3, size, size)).astype(np.float32)
+    with torch.no_grad():
+        wanted = theirs.eval()(torch.tensor(x)).numpy()
+    np.testing.assert_allclose(ours(rg.tensor(x)).detach().numpy(), wanted, rtol=0, atol=2e-5 * np.abs(wanted).max())
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["resnet50", "mobilenetv2_100", "vit_tiny_patch16_224"])
 def test_pixels_are_made_ready_as_by_timm(name, tmp_path):

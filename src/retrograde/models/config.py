@@ -250,11 +250,12 @@ def _bert_of_gguf(fact, settings):
     if pooling not in _POOLING:
         raise CheckpointError(f"the GGUF file asks for pooling of type {pooling}, and retrograde has {_POOLING}")
     # Files of one kind of parts need not say so. Activations are the exact ones of the network; the file does not name them.
-    return {"activation": "gelu", "type_count": settings["type_count"] or 1, "pooling": _POOLING[pooling], "is_tied": True}
+    return {"activation": "gelu", "type_count": settings["type_count"] or 1, "pooling": _POOLING[pooling], "is_tied": True,
+            "labels": tuple(fact("classifier.output_labels", ()))}
 
 
-#: By number which vector stands for a text; 0 says nothing of it.
-_POOLING = {0: "mean", 1: "mean", 2: "first"}
+#: By number which vector stands for a text; 0 says nothing of it. Classes (4) are made of the first.
+_POOLING = {0: "mean", 1: "mean", 2: "first", 4: "first"}
 #: Architectures whose norms take the mean away.
 _OLDER = ("gpt2", "bert")
 _OF_GGUF = {

@@ -18,6 +18,8 @@ from .weights import StoredWeights
 _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
 #: The networks that are no Decoder, by architecture.
 _NETWORKS = {"gpt2": GPT2, "bert": Bert}
+#: In GGUF files of BERT, the head of classes and what comes before it.
+_CLASSES, _BEFORE_CLASSES = "cls.output.weight", "cls.weight"
 #: Matrices that GPT-2's files have as (inputs, outputs).
 _TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
 
@@ -46,7 +48,18 @@ def network_of_gguf(path, content, dtype=None):
     """The network of a GGUF file with what `gguf.read` found in it."""
     config = from_gguf(content.metadata)
     config = replace(config, is_tied="output.weight" not in content.tensors)
+    if config.architecture == "bert" and _CLASSES in content.tensors:
+        config = replace(config, labels=_labels_of(path, content.tensors, config))
     return _made(path, content.tensors, config, dtype, gguf_name(config.architecture))
+
+
+def _labels_of(path, tensors, config):
+    """The names of the classes of a GGUF file: those that it has, or numbers as in Hugging Face's files without names."""
+    if _BEFORE_CLASSES not in tensors:
+        raise CheckpointError(f"{path} has a head of classes, {_CLASSES}, without the product before it, {_BEFORE_CLASSES}: "
+                              "llama.cpp's converter leaves the pooler of BERT out, so that nothing could tell the classes; load "
+                              "the folder that the file was made of")
+    return config.labels or tuple([f"LABEL_{number}" for number in range(tensors[_CLASSES].shape[0])])
 
 
 def _made(path, tensors, config, dtype, rename, turned=None):

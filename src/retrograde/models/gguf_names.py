@@ -18,7 +18,8 @@ _PARTS = {
              "bert.embeddings.token_type_embeddings": "token_types", "bert.embeddings.LayerNorm": "token_embd_norm",
              "attention.self.query": "attn_q", "attention.self.key": "attn_k", "attention.self.value": "attn_v",
              "attention.output.dense": "attn_output", "attention.output.LayerNorm": "attn_output_norm",
-             "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm"}}
+             "intermediate.dense": "ffn_up", "output.dense": "ffn_down", "output.LayerNorm": "layer_output_norm",
+             "bert.pooler.dense": "cls", "classifier": "cls.output"}}
 _NAME = re.compile(r"(?:(?:model\.layers|transformer\.h|bert\.encoder\.layer)\.(\d+)\.)?(.*)\.(weight|bias)")
 
 

@@ -231,12 +231,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
     >>> rg.nn.functional.interpolate(rg.tensor([[[1.0, 2.0]]]), scale_factor=2).tolist()
     [[[1.0, 1.0, 2.0, 2.0]]]
     """
-    if antialias:
-        raise ArgumentError("interpolate has no antialias=True; blur the image before it gets smaller, as with avg_pool2d")
     if recompute_scale_factor and scale_factor is not None:
         factors = scale_factor if isinstance(scale_factor, (tuple, list)) else (scale_factor,) * (input.ndim - 2)
         size, scale_factor = tuple([int(n * f) for n, f in zip(input.shape[2:], factors, strict=True)]), None
-    return resamplings.interpolate(input, size, scale_factor, mode, bool(align_corners))
+    return resamplings.interpolate(input, size, scale_factor, mode, bool(align_corners), bool(antialias))
 
 
 upsample = interpolate

@@ -21,6 +21,7 @@ from ..core.value import Value, tick
 from ..errors import ArgumentError, ProgramError, RetraceWarning, TraceError
 from ..ops._arrays import arrays
 from ..ops.random.draws import unnoted
+from ..precision import held_precision, is_current
 from ..tensor.boxes import gathered
 from ..tensor.shown import shown
 from ..tensor.tensor import Tensor
@@ -219,6 +220,8 @@ class Compiled:
         is_quick = is_flat and not any([needs_gradient(a, records) for a in args])
         memory.quick_mode = current()  # first: who reads the new way without the lock finds its mode
         memory.quick = step.quick(specs) if is_quick else None
+        if not is_current(step.precision):  # another thread has set one meanwhile, and what it had forgotten is there again
+            memory.forget_latest()
         arrays = [leaf for leaf in leaves if is_array(leaf)]
         returned = step(list(map(contiguous, arrays)), [getattr(a, "record", None) for a in arrays])
         return _written_back(returned, step.rewritten, given) if step.rewritten else returned
@@ -230,7 +233,9 @@ class Compiled:
         step = next((step for step in steps if step.fits()), None)
         if step is not None:
             return step, False
-        step = _traced(self._function, leaves, tree.flatten(split)[1], key[1], memory.room)
+        with held_precision() as level:
+            step = _traced(self._function, leaves, tree.flatten(split)[1], key[1], memory.room)
+        step.precision = level.asked
         memory.traces += 1
         steps.append(step)
         return step, True
@@ -265,6 +270,8 @@ class _Eager:
     """In place of a program for a function that is called as it is: what it does with the gradients of its arguments is seen by
     the caller, or two tensors from outside share memory that it writes to.
     """
+
+    precision: Any = None
 
     def fits(self, _arguments=()):
         """Whether this serves; always."""

@@ -17,6 +17,7 @@ from ..core.value import Projection, Record, Value
 from ..errors import GraphError
 from ..once import forkable
 from ..ops._arrays import arrays
+from ..precision import is_current
 from ..tensor.lazy import settle
 from ..tensor.tensor import Tensor
 from .checkpoint import outside
@@ -126,9 +127,10 @@ class Replay:
                              "it; hand it that as an argument, or detach it")
         key = tuple([c is not None for c in g]), needs, is_again
         with self._lock:
-            if key not in self._derivatives:
-                self._derivatives[key] = self._derivative(*key)
-            found = iter(self._derivatives[key](kept, seeds, record))
+            derivative = self._derivatives.get(key)
+            if derivative is None or not is_current(derivative.precision):
+                derivative = self._derivatives[key] = self._derivative(*key)
+            found = iter(derivative(kept, seeds, record))
         return tuple([next(found) if needed else None for needed in needs])
 
     def _derivative(self, is_given, needs, is_again):
@@ -178,7 +180,7 @@ class _Derivative:
     """A derivative of a `Replay`: the program, the nodes of the gradients, and the `Replay` of these if they have a history."""
 
     def __init__(self, program, nodes, replay):
-        self._program, self._nodes, self._replay = program, nodes, replay
+        self._program, self._nodes, self._replay, self.precision = program, nodes, replay, program.precision
 
     def __call__(self, kept, seeds, record):
         """The gradients, from what a call kept and the cotangents of its outputs; as values if its `record` is given."""

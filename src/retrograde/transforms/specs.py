@@ -5,7 +5,6 @@ import numpy as np
 from .. import tree
 from ..dtypes import native
 from ..errors import ArgumentError
-from ..precision import get_convolution_precision
 from ..tensor.tensor import Tensor
 from .plain import array_of_table
 from .statics import Static, exact
@@ -13,7 +12,7 @@ from .statics import Static, exact
 
 def key_of(leaves, arguments, records):
     """What a program for arguments with these leaves is found by; an ArgumentError for one that nothing could be found by."""
-    key = (tree.structure(arguments), records, get_convolution_precision(), *[spec_of(leaf, records) for leaf in leaves])
+    key = (tree.structure(arguments), records, *[spec_of(leaf, records) for leaf in leaves])
     try:
         hash(key)
     except TypeError:

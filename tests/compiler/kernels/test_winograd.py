@@ -1,5 +1,6 @@
 """Convolutions by Winograd's tiles are the sums that they stand for, within the errors that are promised, where they pay."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -160,6 +161,44 @@ def test_errors_are_at_most_twice_those_of_the_sums_themselves_and_thirty_times_
     assert (errors["medium"][:2] > 2 * errors["high"][:2]).all()  # else these were not the larger tiles
 
 
+def found_by(level, x, weight):
+    """A convolution by a level, large enough to be compiled."""
+    before = rg.get_convolution_precision()
+    rg.set_convolution_precision(level)
+    try:
+        return rg.conv2d(rg.tensor(x), rg.tensor(weight), None, 1, 1).numpy()
+    finally:
+        rg.set_convolution_precision(before)
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan])
+def test_what_is_not_finite_stays_so_and_only_larger_tiles_hand_it_on(special):
+    x, weight, *_ = drawn(((1, 64, 24, 26), 64, (1, 1), 1))
+    for row, column in ((0, 0), (7, 8), (8, 9), (13, 25), (23, 11)):
+        bad = x.copy()
+        bad[0, 5, row, column] = special
+        wanted = ~np.isfinite(found_by("highest", bad, weight))
+        assert wanted.any()
+        np.testing.assert_array_equal(~np.isfinite(found_by("high", bad, weight)), wanted)
+        spread = ~np.isfinite(found_by("medium", bad, weight))
+        assert (wanted <= spread).all()
+        near = np.zeros_like(spread)
+        near[:, :, max(row - 4, 0) : row + 5, max(column - 4, 0) : column + 5] = True
+        assert (spread <= near).all()
+
+
+@pytest.mark.parametrize(("level", "largest"), [("high", 1e37), ("medium", 1e36)])
+def test_large_numbers_overflow_only_where_the_guide_says_so_and_small_ones_keep_their_digits(level, largest):
+    x, weight, *_ = drawn(((2, 64, 24, 30), 64, (1, 1), 1))
+    limit = {"high": 2e-6, "medium": 2e-5}[level] * abs(found_by("highest", x, weight)).max()
+    weight *= 2.0**-10
+    for scale in (largest, 1e-30, 1e-36):
+        scale = 2.0 ** np.floor(np.log2(scale))
+        wanted = found_by("highest", x, weight).astype(np.float64) * 2.0**10
+        found = found_by(level, x * np.float32(scale), weight).astype(np.float64) * 2.0**10 / scale
+        assert abs(found - wanted).max() < limit
+
+
 def tile(name, level, channels, outputs, size, batch=8, **numbers):
     """The tile that a convolution is computed by."""
     before = rg.get_convolution_precision()
@@ -212,8 +251,9 @@ def test_eager_convolutions_follow_the_level():
     np.testing.assert_allclose(found["highest"], found["high"], rtol=0, atol=3e-6 * np.abs(found["high"]).max())
 
 
-def test_an_unknown_level_is_an_error_and_changes_nothing():
+@pytest.mark.parametrize("level", ["low", None, ["high"]])
+def test_an_unknown_level_is_an_error_and_changes_nothing(level):
     before = rg.get_convolution_precision()
-    with pytest.raises(ArgumentError, match="must be one of highest, high, medium, got 'low'"):
-        rg.set_convolution_precision("low")
+    with pytest.raises(ArgumentError, match=re.escape(f"must be one of highest, high, medium, got {level!r}")):
+        rg.set_convolution_precision(level)
     assert rg.get_convolution_precision() == before == "high"

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 from ... import extras
 from ...errors import ArgumentError
+from ...precision import held_precision
 from ..run.program import Graph
 from . import blas
 
@@ -22,7 +23,10 @@ _MODULES = {"native": "cpu.backend", "reference": "reference"}
 
 def new_program(inputs, state, results, updates, held=()):
     """A program of the backend of this process; the arguments are those of `Graph`."""
-    return chosen().program(Graph(inputs, state, results, updates, held))
+    with held_precision() as level:
+        program = chosen().program(Graph(inputs, state, results, updates, held))
+    program.precision = level.asked
+    return program
 
 
 def chosen():

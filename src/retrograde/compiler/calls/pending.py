@@ -13,6 +13,7 @@ from ...core.symbol import Symbol, ordered, replaced
 from ...errors import RetrogradeError
 from ...once import forkable
 from ...ops._arrays import arrays as algebra
+from ...precision import is_current
 from ..backends import chosen_name, new_program
 from ..graph.infer import check_kind
 from ..graph.orders import is_alike, orders
@@ -217,6 +218,9 @@ class _Programs:
         """The program that computes `wanted` from `leaves`."""
         key = structure(nodes, wanted)
         found = self._found.get(key)
+        if found is not None and not is_current(found.precision):
+            self._bytes -= self._found.pop(key).arena_bytes
+            found = None
         if found is None:
             found = self._found[key] = _built(nodes, leaves, wanted)
             self.built += 1

@@ -11,6 +11,7 @@ from ...core.symbol import Symbol
 from ...errors import ProgramError
 from ...ops._arrays import arrays as algebra
 from ...ops.random.draws import State, run_drawing
+from ...precision import is_current
 from ..backends import new_program
 from ..run.exported import Exported
 from ..run.room import LEAST
@@ -62,6 +63,8 @@ class Step:
         self._are_bound = all_bound(self._tensors, self._arrays)
         self._hooks = [(c.value, _hooks_of(c.record)) for c in self._captures if c.owner is None]
         self._loose, self._stamps, self._seen = [], [], list(CLOCK)
+        #: The precision of convolutions that was asked for while it was traced and made; None where none was.
+        self.precision: Any = None
         #: The memory of the tensors from outside that are written to; None without any.
         self.targets: Any = None
         #: The places of arguments that are written to; what is written comes after the results.
@@ -74,6 +77,8 @@ class Step:
         """Whether all that the trace took for granted is still so, and none of the arrays `arguments` lies in a gradient that is
         written to.
         """
+        if not is_current(self.precision):
+            return False
         # The clock of edits stands still while nobody changes a module or a hook: one comparison then says that all is as it
         # was.
         if CLOCK[0] != self._seen[0] and not self._is_as_traced():
@@ -96,6 +101,8 @@ class Step:
             now, spec = capture.value.raw, capture.start
             if (now.shape, now.dtype) != (spec.shape, spec.dtype):
                 return f"the shape or the dtype of a tensor ({spec.dtype}{list(spec.shape)}, now {now.dtype}{list(now.shape)})"
+        if not is_current(self.precision):
+            return "the precision of convolutions"
         if self._other_gradients():
             return "whether a tensor requires gradients"
         if (gradients := self._gradients.differ()) is not None:

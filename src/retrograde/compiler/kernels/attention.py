@@ -74,7 +74,7 @@ def _forward(step, node, read, wanted, assembler):
         plan, write = code.Single(**fields, has_sums=1 in wanted), code.write_single
     else:
         result = code.Operand(*_result(step, fields["sizes"]), 1)
-        plan, write = code.Forward(**_for_few(fields), result=result, has_sums=1 in wanted), code.write_forward
+        plan, write = code.Forward(**for_few(fields), result=result, has_sums=1 in wanted), code.write_forward
     unit = assembler.unit(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, _flops(node)
     chunks = _chunks(tasks, flops, assembler)
@@ -116,7 +116,7 @@ def _heads_as_rows(operand):
     return operand._replace(batch=operand.batch[:-1], row=operand.batch[-1])
 
 
-def _for_few(fields):
+def for_few(fields):
     """`fields` with tiles for few queries: as many sums, in tiles of one vector."""
     if fields["sizes"].queries > fields["lanes"]:
         return fields

@@ -3,7 +3,11 @@
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
+from .attention import for_few
 from .kernel import Kernel, Scratch
+
+#: Of so many new positions tiles are worth their while.
+_PROMPT = 16
 
 
 class CachedAttention(Kernel):
@@ -22,12 +26,41 @@ class CachedAttention(Kernel):
         node, code, target = step.roots[0], assembler.code("attention"), assembler.target
         *arrays, lengths, scale, window = node.args
         (batch, new, heads, size), (_, longest, shared, _) = node.shape, arrays[3].shape
+        read = [assembler.layout(step, x)[0] for x in (*arrays, lengths)]
+        # How far caches are filled is not known: half of them, say.
+        seconds = 2 * node.size * longest * cost.ATTENTION_SECONDS
+        if new >= _PROMPT:
+            return _prompt(step, node, read, seconds, assembler)
         lanes = min(target.lanes("float32"), size & -size)
         plan = code.CachedPlan(lanes, target.has_fma, heads // shared, size, float(scale), None if window is None else int(window),
                                batch, new, longest, shared)
         unit = assembler.unit(plan.key, lambda module, name: code.write_cached(module, name, plan))
-        read = [assembler.layout(step, x)[0] for x in (*arrays, lengths)]
         buffers = *read, assembler.storage(node), Scratch(plan.chunks * plan.room * 4)
-        # How far caches are filled is not known: half of them, say.
-        seconds = 2 * node.size * longest * cost.ATTENTION_SECONDS
         return [assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
+
+
+def _prompt(step, node, read, seconds, assembler):
+    """The launch for many new positions."""
+    code, target = assembler.code("attention"), assembler.target
+    *arrays, _, scale, window = node.args
+    (batch, new, heads, size), (_, longest, shared, _) = node.shape, arrays[3].shape
+    lanes = target.lanes("float32")
+
+    def steps(positions, count):
+        return code.Operand((positions * count * size, size), count * size, 1)
+
+    fields = for_few({
+        "sizes": code.Sizes((batch, heads), new, longest + new, size, size), "lanes": lanes, "vectors": 2,
+        "rows": 6 if target.registers <= 16 else 12})
+    plan = code.Prompt(
+        **fields, dtype="float32", is_fused=target.has_fma, first_cache=target.first_cache, scale=float(scale),
+        query=steps(new, heads), key=steps(new, shared), value=steps(new, shared), result=steps(new, heads),
+        cached=steps(longest, shared), longest=longest, group=heads // shared, window=None if window is None else int(window),
+        mask=None, has_booleans=False, is_causal=True, has_sums=False)
+    tasks = batch * heads * plan.blocks
+    chunks = min(tasks, cost.CACHED_ATTENTION.chunks(node.size * longest))
+    key = "prompt attention", repr(plan)
+    unit = assembler.unit(key, lambda module, name: code.write_prompt(module, name, plan), is_final=True)
+    buffers = *read, assembler.storage(node), Scratch(sum(plan.parts) * 4 * chunks)
+    words = *[0] * len(buffers), tasks, chunks
+    return [assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]

@@ -28,7 +28,7 @@ class Loops(Kernel):
         return schedule.below(step)
 
     def may_fail_in(self, step, schedule, fragile):
-        return not fragile.isdisjoint(schedule.computed_by(step))
+        return bool(fragile) and not fragile.isdisjoint(schedule.computed_by(step))
 
     def rows(self, step, accesses):
         return row_counts(step.domain)
@@ -59,7 +59,7 @@ class Loops(Kernel):
         form, buffers = assembler.form(step)
         local = None if nest is None else tuple([_local(nest, buffer) for buffer in buffers])
         asked = None if nest is None else (nest.rows, nest.block, nest.frame, local)
-        plan, unit = form.once(("plan", asked), lambda: _planned(form, asked, assembler))
+        plan, unit = form.once(("plan", assembler.target, asked), lambda: _planned(form, asked, assembler))
         scratch = {id(p): Scratch(p.nbytes) for p in plan.partials}
         if plan.tape is not None:
             # One for each chunk, since they may run at the same time.

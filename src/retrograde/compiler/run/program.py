@@ -57,6 +57,8 @@ class Program:
 
     def __init__(self, graph, layout):
         self.graph = graph
+        #: The precision of convolutions that it was made with; None where none was asked for.
+        self.precision: Any = None
         self.inputs, self.state, self.results = graph.inputs, graph.state, layout.results
         self.layout = layout
         self.aliases, self.fresh, self.arena_bytes = layout.aliases, layout.fresh, layout.arena_bytes

@@ -6,25 +6,11 @@ from functools import lru_cache
 import numpy as np
 
 from ...errors import ArgumentError, DTypeError, ShapeError
+from ...ops.images.resampling import FILTERS, filter_weights
 
 #: Mean and standard deviation of the red, green and blue of ImageNet's training images, as numbers from 0 to 1. They are in
 #: torchvision's documentation of its models, and timm has them as IMAGENET_DEFAULT_MEAN and IMAGENET_DEFAULT_STD.
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-
-
-def _triangle(x):
-    return np.maximum(1 - np.abs(x), 0)
-
-
-def _cubic(x, a=-0.5):
-    """Keys' cubic convolution (1981), with the parameter that Pillow has."""
-    x = np.abs(x)
-    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, (((x - 5) * x + 8) * x - 4) * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-#: By mode how far the filter reaches, and the filter.
-_FILTERS = {"bilinear": (1, _triangle), "bicubic": (2, _cubic)}
 
 
 @dataclass(frozen=True)
@@ -48,8 +34,8 @@ class Preprocess:
     mode: str = "bilinear"
 
     def __post_init__(self):
-        if self.mode not in _FILTERS:
-            raise ArgumentError(f"mode must be one of {', '.join(_FILTERS)}, got {self.mode!r}")
+        if self.mode not in FILTERS:
+            raise ArgumentError(f"mode must be one of {', '.join(FILTERS)}, got {self.mode!r}")
         if not 1 <= self.size <= self.resize:
             raise ArgumentError(f"size must be at least 1 and at most resize, got {self.size} and {self.resize}")
         if len(self.mean) != len(self.std) or not all([deviation > 0 for deviation in self.std]):
@@ -86,14 +72,8 @@ def _resized(x, sizes, mode):
 
 @lru_cache(maxsize=64)
 def _weights(old, new, mode):
-    """The matrix (new, old) that resamples an axis: a filter around the centre of each new element, as wide as that is."""
-    reach, curve = _FILTERS[mode]
-    step = old / new
-    wide = max(step, 1.0)
-    centres = (np.arange(new)[:, None] + 0.5) * step
-    places = np.arange(old) + 0.5
-    found = np.where(np.abs(places - centres) < reach * wide, curve((places - centres) / wide), 0)
-    found = (found / found.sum(1, keepdims=True)).astype(np.float32)
+    """The matrix (new, old) that resamples an axis, which nobody writes to."""
+    found = filter_weights(mode, new, old, old / new).astype(np.float32)
     found.flags.writeable = False
     return found
 

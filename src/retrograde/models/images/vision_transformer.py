@@ -4,6 +4,10 @@ Dosovitskiy et al., "An image is worth 16x16 words: Transformers for image recog
 timm's keys are; `load` renames those of torchvision.
 """
 
+from math import isqrt
+
+import numpy as np
+
 from ...errors import ArgumentError
 from ...nn import init
 from ...nn.activation import GELU
@@ -15,6 +19,7 @@ from ...nn.linear import Linear
 from ...nn.module import Module
 from ...nn.normalization import LayerNorm
 from ...nn.parameter import Parameter
+from ...ops.images.resampling import interpolate
 from ...ops.manipulation.joins import concatenate
 from ...ops.manipulation.movements import broadcast_to, permute_dims, reshape
 from ...tensor.creation import zeros
@@ -125,6 +130,20 @@ class VisionTransformer(Module):
             if isinstance(module, Linear):
                 init.trunc_normal_(module.weight, std=_SPREAD)
                 init.zeros_(module.bias)
+
+    def fitted(self, state):
+        """`state` with the positions of images of another size, if those that it has are of a square, interpolated to this size."""
+        positions, count = state.get("pos_embed"), self.pos_embed.shape[1]
+        if positions is None or positions.ndim != 3 or positions.shape[1] in (0, count):
+            return state
+        side, new = isqrt(positions.shape[1] - 1), isqrt(count - 1)
+        if side**2 + 1 != positions.shape[1]:
+            return state
+        positions = positions.astype(np.float32)
+        image = permute_dims(reshape(positions[:, 1:], (1, side, side, -1)), (0, 3, 1, 2))
+        image = interpolate(image, (new, new), mode="bicubic", antialias=True)
+        patches = reshape(permute_dims(image, (0, 2, 3, 1)), (1, count - 1, -1))
+        return {**state, "pos_embed": concatenate([positions[:, :1], patches], 1)}
 
     def forward(self, x):
         check_images(self, x, self.in_channels, (self.image_size, self.image_size))

@@ -117,6 +117,14 @@ def test_what_a_processor_must_have_is_told_by_the_features_or_else_by_the_name(
         assert target.required(named(name)._replace(features="")) == target._NAMED[name][2]
 
 
+def test_a_target_by_its_name_has_the_instructions_that_it_asks_for():
+    asked = {name: (found.rounds, found.converts_half, found.has_avx2, found.has_bfloat16) for name in NAMES if (found := named(name))}
+    assert asked == {"x86-64": (False, False, False, False), "x86-64-v2": (True, False, False, False),
+                     "x86-64-v3": (True, True, True, False), "x86-64-v4": (True, True, False, False), "aarch64": (True, True, False, False)}
+    able = named("x86-64-v4")._replace(features="+avx512bf16,-f16c,-sse4.1")
+    assert (able.rounds, able.converts_half, able.has_bfloat16) == (False, False, True)
+
+
 def test_an_unknown_target_and_one_that_cannot_run_here_are_errors_that_say_so():
     found = named("x86-64-v2")
     assert host.chosen("", found) is found

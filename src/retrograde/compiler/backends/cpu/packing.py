@@ -24,8 +24,10 @@ class UnfitError(Exception):
     """A program holds what cannot be stored: a loop that runs from Python, or a constant that is too large."""
 
 
-def packed(code, graph, arrays):
-    """A program's code as bytes; `arrays` are the constants of its graph. An UnfitError if it cannot be stored."""
+def packed(code, graph, arrays, precision):
+    """A program's code as bytes, and the precision that it depends on, or None; `arrays` are the constants of its graph. An
+    UnfitError if it cannot be stored.
+    """
     objects, layout, words = _Objects([*graph.inputs, *graph.state], arrays), code.layout, code.words
     number = objects.number
     placed = [
@@ -36,12 +38,14 @@ def packed(code, graph, arrays):
     segments = [part if part.__class__ is tuple else objects.call(part) for part in code.segments]
     written = np.array(words.numbers, np.int64).tobytes(), list(words.places), list(words.functions.items())
     return marshal.dumps((
-        objects.specs, list(objects.made.items()), placed, buffers, written, code.steps, segments, code.is_parallel, code.units))
+        objects.specs, list(objects.made.items()), placed, buffers, written, code.steps, segments, code.is_parallel, code.units,
+        precision))
 
 
 def unpacked(data, graph, arrays):
-    """The code of a program from its bytes, for a graph of the same key and its constants."""
-    specs, made, placed, buffers, written, steps, segments, is_parallel, units = marshal.loads(data)  # noqa: S302 - checked by the cache
+    """(code, precision) of a program from its bytes, for a graph of the same key and its constants."""
+    found = marshal.loads(data)  # noqa: S302 - checked by the cache
+    specs, made, placed, buffers, written, steps, segments, is_parallel, units, precision = found
     leaves = [*graph.inputs, *graph.state]
     objects = [_MAKERS[kind](leaves, arrays, *facts) for kind, *facts in specs]
     for number, (name, args) in made:
@@ -56,7 +60,7 @@ def unpacked(data, graph, arrays):
     numbers, at, functions = written
     parts = [part if part.__class__ is tuple else LibraryCall(objects[part]) for part in segments]
     words = Words(np.frombuffer(numbers, np.int64), at, functions)
-    return Code(layout, [objects[i] for i in buffers], words, steps, parts, is_parallel, units)
+    return Code(layout, [objects[i] for i in buffers], words, steps, parts, is_parallel, units), precision
 
 
 class _Objects:

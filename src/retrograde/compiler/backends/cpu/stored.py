@@ -6,7 +6,7 @@ Such a start neither plans nor generates code, and loads nothing of what does.
 from contextlib import suppress
 from functools import cached_property
 
-from ....precision import get_convolution_precision
+from ....precision import held_precision
 from ...graph.keys import NoKeyError, key_of
 from ...verify_setting import is_on
 from . import threads
@@ -22,22 +22,26 @@ def stored_or_made(graph, backend):
         text, arrays = key_of(graph)
     except NoKeyError:
         return backend.made(graph)
-    # The number of threads, since launches say how many chunks there are, and the precision, since nodes do not have it.
-    known = "program", threads.get_num_threads(), get_convolution_precision(), text
-    name, store = name_for(known, backend.target()), library().store
-    data = store.get(name)
-    if data is not None:
-        code = unpacked(data, graph, arrays)
-        # Units are entries of their own, any of which may have been removed: then all is made anew.
-        if library().load_stored(code.units):
-            program = StoredProgram(graph, code, backend)
-            if is_on():
-                _ = program.schedule  # planned anew, or the passes that made it would not be verified
-            return program
-    made = backend.made(graph)
-    with suppress(NoKeyError, UnfitError):
-        store.put(name, packed(made.code, graph, arrays))
-    return made
+    with held_precision() as level:
+        # The number of threads, since launches say how many chunks there are, and the precision, since nodes do not have it.
+        known = "program", threads.get_num_threads(), level.level, text
+        name, store = name_for(known, backend.target()), library().store
+        data = store.get(name)
+        if data is not None:
+            code, precision = unpacked(data, graph, arrays)
+            # Units are entries of their own, any of which may have been removed: then all is made anew.
+            if library().load_stored(code.units):
+                if precision is not None:
+                    level.ask()
+                program = StoredProgram(graph, code, backend)
+                program.precision = precision
+                if is_on():
+                    _ = program.schedule  # planned anew, or the passes that made it would not be verified
+                return program
+        made = backend.made(graph)
+        with suppress(NoKeyError, UnfitError):
+            store.put(name, packed(made.code, graph, arrays, level.asked))
+        return made
 
 
 class StoredProgram(NativeProgram):
@@ -49,7 +53,8 @@ class StoredProgram(NativeProgram):
 
     @cached_property
     def _whole(self):
-        return self._backend.made(self.graph)
+        with held_precision(self.precision):
+            return self._backend.made(self.graph)
 
     @property
     def schedule(self):

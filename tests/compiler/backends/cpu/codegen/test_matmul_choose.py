@@ -112,6 +112,29 @@ def test_blocks_of_k_fill_the_first_cache_evenly(k, first_cache, expected):
     assert k_block(_small_caches(first_cache), problem(60, 600, k), 16, 10, 4) == expected
 
 
+@pytest.mark.parametrize(("k", "second_cache", "expected"), [
+    (1000, 524288, 1000), (1024, 524288, 1024), (1025, 524288, 520), (1000, 1024, 64), (5, 524288, 8),
+])
+def test_blocks_of_k_of_a_block_that_stays_in_the_second_cache_are_an_eighth_of_it(k, second_cache, expected):
+    assert k_block(_small_caches(second=second_cache), problem(60, 600, k), 16, 10, 4, is_resident=True) == expected
+
+
+def test_of_rows_that_are_read_where_they_lie_the_other_operand_stays_in_the_second_cache():
+    plan = choose(MACHINES["avx2"], problem(600, 768, 576))
+    numbers = plan.numbers
+    assert numbers["is_right_resident"] and "left" not in plan.functions
+    assert numbers["row_tiles_block"] == numbers["row_tiles"]
+    assert numbers["column_tiles_block"] * numbers["k_block"] * 16 * 4 <= MACHINES["avx2"].second_cache // 2
+    assert not choose(MACHINES["avx2"], problem(600, 768, 1024)).numbers["is_right_resident"]  # a row ends where a way does
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("k", [576, 1024, 1536, 2048, 4096])
+def test_rows_are_added_up_in_the_same_order_whatever_their_number(machine, k):
+    # Prompts are read in pieces of 16 rows at least, and must not depend on how they are cut.
+    assert len({choose(MACHINES[machine], problem(m, 2048, k)).numbers["k_block"] for m in (16, 64, 256, 1000)}) == 1
+
+
 @pytest.mark.parametrize(("m", "n", "k", "b", "expected"), [
     (6, 1000, 1001, (1000, 1), 1001), (5, 1000, 1001, (1000, 1), 1001), (4, 1000, 1001, (1000, 1), 8), (4, 1000, 1001, (1, 1001), 1001),
     (4, 10, 1001, (10, 1), 1001), (4, 10, 0, (10, 1), 1),
@@ -121,6 +144,7 @@ def test_one_row_of_tiles_reads_all_of_k_at_once_or_a_large_matrix_as_it_lies(m,
 
 
 @pytest.mark.parametrize(("a", "m", "k", "column_tiles", "expected"), [
+    ((1025, 1), 10000, 1025, 5, ("direct", "rows")),  # rows that spread over the first cache
     ((1024, 1), 128, 1024, 5, ("direct", "rows")), ((1024, 1), 129, 1024, 5, ("rows", "rows")), ((1024, 1), 129, 1024, 4, ("direct", "rows")),
     ((1, 128), 128, 64, 5, ("direct", "columns")), ((1, 128), 129, 64, 5, ("columns", "panels")), ((1, 128), 129, 64, 4, ("direct", "columns")),
     ((7, 3), 128, 64, 5, ("direct", "any")), ((7, 3), 129, 64, 5, ("gather", "rows")),

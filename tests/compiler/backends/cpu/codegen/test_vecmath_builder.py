@@ -6,13 +6,14 @@ from importlib import import_module
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from harness import bits_of, build_map, compile_map, make_machine, optimize
+from harness import LANES, bits_of, build_map, compile_map, make_machine, optimize
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu.codegen import vecmath
 from retrograde.compiler.backends.cpu.codegen.vecmath import table
 from retrograde.compiler.backends.cpu.codegen.vecmath.table import FEW_CALLS
 from retrograde.compiler.backends.cpu.host import target
+from retrograde.compiler.target import named
 
 FLOATS = {
     "add": np.add,
@@ -64,10 +65,15 @@ def test_float_operations_are_those_of_numpy(name, lanes):
         assert np.array_equal(bits_of(found), bits_of(FLOATS[name](x, y)))
 
 
+@pytest.mark.parametrize("aim", [None, named("x86-64")], ids=["instruction", "additions"])
+@pytest.mark.parametrize("dtype", LANES)
 @pytest.mark.parametrize("name", ROUNDED)
-def test_rounding_is_that_of_numpy(name):
-    x = np.append(_operands("float64")[0], [0.5, 1.5, 2.5, -0.5, -0.0])
-    found = compile_map(lambda k, x: getattr(k, name)(x), "float64", 4)(x)
+def test_rounding_is_that_of_numpy(name, dtype, aim):
+    """Also of numbers around those from which on all are whole, of those around halves, and of subnormal ones."""
+    edges = np.array([0.25, 0.5, 1, 1.5, 2, 2.5, 3, 2.0**22, 2.0**23, 2.0**24, 2.0**51, 2.0**52, 2.0**53, 2.0**63, 1e30, 1e-40, 5e-324, 0], dtype)
+    edges = np.concatenate([edges, np.nextafter(edges, 0, dtype=dtype), np.nextafter(edges, np.inf, dtype=dtype)])
+    x = np.concatenate([_operands(dtype)[0], edges, -edges])
+    found = compile_map(lambda k, x: getattr(k, name)(x), dtype, LANES[dtype], aim=aim)(x)
     with np.errstate(all="ignore"):
         expected = ROUNDED[name](x)
     # NumPy's sign(-0.) is 0, and so is ours; the others keep the sign.

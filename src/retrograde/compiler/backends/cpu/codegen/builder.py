@@ -27,6 +27,7 @@ from .vecmath.elements import (
 )
 from .vecmath.half_precision import rounded
 from .vecmath.table import call_function
+from .vecmath.whole import whole
 
 __all__ = ["BYTES", "Builder", "dtype_of", "is_float", "lanes_of", "type_of"]
 
@@ -161,22 +162,19 @@ class Builder(Memory):
 
     def floor(self, x):
         """The largest whole number that is not above."""
-        return self._rounded("llvm.floor", x)
+        return whole(self, "floor", x)
 
     def ceil(self, x):
         """The smallest whole number that is not below."""
-        return self._rounded("llvm.ceil", x)
+        return whole(self, "ceil", x)
 
     def trunc(self, x):
         """The whole part."""
-        return self._rounded("llvm.trunc", x)
+        return whole(self, "trunc", x)
 
     def round(self, x):
         """The nearest whole number, halves to even."""
-        return self._rounded("llvm.rint", x)
-
-    def _rounded(self, name, x):
-        return self.intrinsic(name, x) if is_float(dtype_of(x)) else x
+        return whole(self, "rint", x)
 
     def minimum(self, x, y):
         """The smaller number; NaN where either is NaN."""

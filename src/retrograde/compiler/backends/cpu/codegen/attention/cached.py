@@ -1,4 +1,4 @@
-"""Attention to a cache: for each new position the mean of the values before it, in the cache and among the new ones.
+"""Attention of few positions to a cache: for each the mean of the values before it, in the cache and among the new ones.
 
 The heads of a query that share keys are computed together, key by key; vectors run along the numbers of a head. What a position
 gets depends on its own text alone, to the last bit: every sum is taken key by key, in order.

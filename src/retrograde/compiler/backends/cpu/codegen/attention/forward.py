@@ -25,11 +25,11 @@ _BUFFERS = ("query", "key", "value", "mask", "result", "sums", "scratch")
 def write_forward(module, name, plan):
     """The entry that computes the blocks of queries of a chunk; its words are tasks, which are such blocks, and chunks."""
     entry = Entry(module, name, _BUFFERS, ("tasks", "chunks"), {None: plan.item, "mask": plan.mask_item})
-    _Forward(module, name, plan, entry).write()
+    Walk(module, name, plan, entry).write()
     return entry.function
 
 
-class _Forward:
+class Walk:
     """The entry under construction. Of a task: its matrices by name, its first query, and the tiles in scratch memory."""
 
     def __init__(self, module, name, plan, entry):
@@ -50,11 +50,8 @@ class _Forward:
         first, end = self.entry.share(self.entry.words["tasks"], self.entry.words["chunks"])
         with emit.loop(b, first, end) as task:
             self.number = b.sdiv(task.index, I64(plan.blocks))
-            self.places = places = digits(b, self.number, sizes.batch)
-            operands = {"query": plan.query, "key": plan.key, "value": plan.value, "mask": plan.mask}
-            self.matrices = {
-                label: matrix(b, self.entry.pointers[label], plan.mask_item if label == "mask" else plan.item, places, operand)
-                for label, operand in operands.items() if operand is not None}
+            self.places = digits(b, self.number, sizes.batch)
+            self._find_matrices()
             # Blocks of one matrix are neighbours among the tasks, so that a chunk meets the keys of one matrix again while they
             # are in cache.
             self.first = b.mul(b.srem(task.index, I64(plan.blocks)), I64(plan.tiles * plan.tile))
@@ -63,25 +60,41 @@ class _Forward:
             self._block(count)
         b.ret_void()
 
+    def _find_matrices(self):
+        plan, pointers = self.plan, self.entry.pointers
+        operands = {"query": plan.query, "key": plan.key, "value": plan.value, "mask": plan.mask}
+        self.matrices = {
+            label: matrix(self.b, pointers[label], plan.mask_item if label == "mask" else plan.item, self.places, operand)
+            for label, operand in operands.items() if operand is not None}
+
     def _block(self, count):
         b, plan = self.b, self.plan
         with emit.loop(b, 0, self.tiles) as tile:
             self._begin(tile.index)
-        limit = I64(plan.sizes.keys)
-        if plan.is_causal:
-            # No query of the block sees a key behind the last of them: half of all blocks of keys are not met at all.
-            limit = emit.minimum(b, limit, b.add(self.first, count))
-        with emit.loop(b, 0, limit, plan.key_block) as block:
+        start, limit = self._seen(count)
+        with emit.loop(b, start, limit, plan.key_block) as block:
             keys = emit.minimum(b, plan.key_block, b.sub(limit, block.index))
             with emit.loop(b, 0, self.tiles) as tile:
-                seen = keys
-                if plan.is_causal:
-                    # Tiles in front of the block see none of its keys: then this is not above 0.
-                    seen = emit.minimum(b, keys, b.sub(b.add(self._query(tile.index), I64(plan.tile)), block.index))
+                seen = self._seen_by(tile.index, block.index, keys)
                 with b.if_then(b.icmp_signed(">", seen, I64(0))):
                     self._meet(tile.index, block.index, seen)
         with emit.loop(b, 0, self.tiles) as tile:
             self._finish(tile.index)
+
+    def _seen(self, count):
+        """First and end of the keys that `count` queries see."""
+        limit = I64(self.plan.sizes.keys)
+        if self.plan.is_causal:
+            # No query of the block sees a key behind the last of them: half of all blocks of keys are not met at all.
+            limit = emit.minimum(self.b, limit, self.b.add(self.first, count))
+        return 0, limit
+
+    def _seen_by(self, tile, first_key, keys):
+        """How many of some keys a tile sees, not above 0 if it is in front of them."""
+        b = self.b
+        if not self.plan.is_causal:
+            return keys
+        return emit.minimum(b, keys, b.sub(b.add(self._query(tile), I64(self.plan.tile)), first_key))
 
     def _query(self, tile):
         """The first query of a tile."""
@@ -108,6 +121,12 @@ class _Forward:
 
     def _meet(self, tile, first_key, keys):
         """Let a tile of queries see some keys."""
+        self._score(tile, first_key, keys)
+        self._weigh(tile, first_key, keys)
+        self._average(tile, first_key, keys)
+
+    def _score(self, tile, first_key, keys):
+        """The products of a tile of queries with some keys."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
         query, weights = self._query(tile), self.weights
         if plan.mask is not None:
@@ -119,26 +138,32 @@ class _Forward:
         self.run(b, self.scores, (source, self._room(self.queries, tile, sizes.depth), weights), keys, sizes.depth)
         if plan.is_causal:
             self._hide(query, first_key, keys)
-        self._weigh(tile, first_key, keys)
+
+    def _average(self, tile, first_key, keys):
+        """Add the values of some keys by their weights."""
+        b, plan, sizes = self.b, self.plan, self.plan.sizes
         source = at(b, self.matrices["value"], plan.item, (first_key, plan.value.row))
         results, cuts = self._room(self.results, tile, sizes.width), heights(sizes.width, plan.rows)
-        self.run(b, self.means, (source, weights, results), None, keys, cuts)
+        self.run(b, self.means, (source, self.weights, results), None, keys, cuts)
 
     def _hide(self, query, first_key, keys):
         """Take the keys after each query out of sight."""
-        b, plan = self.b, self.plan
+        b = self.b
         # Keys up to the tile's first query are seen by all of its lanes, and left alone.
         start = b.sub(b.add(query, I64(1)), first_key)
         start = b.select(b.icmp_signed(">", start, I64(0)), start, I64(0))
-        k = Builder(b, plan.dtype, plan.lanes)
         with emit.loop(b, start, keys) as key:
             # Key j is before a lane if j less the first query is at most the lane.
-            ahead = k.broadcast(b.trunc(b.sub(b.add(first_key, key.index), query), emit.I32))
-            for j in range(plan.vectors):
-                place = at(b, self.weights, plan.item, (key.index, plan.tile), j * plan.lanes)
-                lanes = lane_numbers(plan, j)
-                is_seen = b.icmp_signed("<=", ahead, lanes)
-                emit.store(b, b.select(is_seen, emit.load(b, place, plan.vector), constant(-math.inf, plan.vector)), place)
+            self._show(key.index, "<=", b.sub(b.add(first_key, key.index), query))
+
+    def _show(self, key, relation, number):
+        """Let a key be seen by the lanes to which a number has this relation, and hide it from the others."""
+        b, plan = self.b, self.plan
+        number = Builder(b, plan.dtype, plan.lanes).broadcast(b.trunc(number, emit.I32))
+        for j in range(plan.vectors):
+            place = at(b, self.weights, plan.item, (key, plan.tile), j * plan.lanes)
+            is_seen = b.icmp_signed(relation, number, lane_numbers(plan, j))
+            emit.store(b, b.select(is_seen, emit.load(b, place, plan.vector), constant(-math.inf, plan.vector)), place)
 
     def _weigh(self, tile, first_key, keys):
         """Make weights of products, and take note of their sums; earlier results are brought to the same base."""
@@ -147,9 +172,9 @@ class _Forward:
         before = [emit.load(b, self._vector(tops, j), plan.vector) for j in range(plan.vectors)]
         top = self._greatest(before, keys)
         base = top
-        if plan.mask is not None:
+        if plan.can_hide_all:
             lowest = constant(-math.inf, plan.vector)
-            # Where a mask hides all keys so far, the greatest product is -inf, and -inf less itself would be NaN.
+            # Where all keys so far are hidden, the greatest product is -inf, and -inf less itself would be NaN.
             base = [b.select(b.fcmp_ordered("==", t, lowest), emit.zeros(plan.vector), t) for t in top]
         # What earlier weights must be multiplied by, since they were taken relative to a lower maximum.
         factors = [power(b, plan, b.fsub(x, y)) for x, y in zip(before, base, strict=True)]

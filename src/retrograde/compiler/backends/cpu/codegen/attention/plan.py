@@ -82,6 +82,11 @@ class Forward(Attending):
     has_sums: bool = True
 
     @property
+    def can_hide_all(self):
+        """Whether a query may see none of a block of keys."""
+        return self.mask is not None
+
+    @property
     def tiles(self):
         """Tiles of queries in a block."""
         return min(max(1, cost.QUERIES // self.tile), ceil(self.sizes.queries / self.tile))
@@ -97,6 +102,31 @@ class Forward(Attending):
         sizes, tile = self.sizes, self.tile
         lengths = (self.tiles * sizes.depth, self.tiles * sizes.width, self.key_block, self.tiles, self.tiles)
         return [odd_lines(length * tile, self.dtype) for length in lengths]
+
+
+@dataclass(eq=False, repr=False)
+class Prompt(Forward):
+    """The forward pass of new positions of texts, whose keys are in a cache of `longest` positions, and new ones: see `prompt`.
+
+    Operands are those of new positions, by text and head; `cached` are the steps of the cache. `group` heads share keys.
+    """
+
+    cached: Operand = field(kw_only=True)
+    longest: int = field(kw_only=True)
+    group: int = field(kw_only=True)
+    window: int | None = field(kw_only=True)
+
+    @property
+    def can_hide_all(self):
+        """Whether a query may see none of a block of keys."""
+        return self.window is not None
+
+    @property
+    def key_block(self):
+        """Keys of a block: the same whatever the number of positions, since sums are taken block by block."""
+        fitting = self.first_cache // (2 * ITEM_BYTES[self.dtype] * (self.sizes.depth + self.sizes.width))
+        pair = 2 * self.lanes
+        return max(1, min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES) // pair) * pair
 
 
 @dataclass(eq=False, repr=False)

@@ -3,21 +3,22 @@
 from math import ceil
 
 
-def k_block(target, problem, width, row_tiles, item, blocks=None):
-    """Rows of B whose panel, of so many columns, fills most of the first cache, evened out over k; where weights lie in `blocks`
-    along k, whole ones.
+def k_block(target, problem, width, row_tiles, item, *, is_resident=False, blocks=None):
+    """Rows of B whose panel, of so many columns, fills most of the first cache, or an eighth of the second, if that is where a
+    block of B stays; evened out over k, and where weights lie in `blocks` along k, whole ones.
     """
-    rows = _rows_of_panel(target, problem, width, row_tiles, item)
+    rows = _rows_of_panel(target, problem, width, row_tiles, item, is_resident)
     return ceil(rows / blocks.size) * blocks.size if blocks is not None and blocks.is_along_k else rows
 
 
-def _rows_of_panel(target, problem, width, row_tiles, item):
+def _rows_of_panel(target, problem, width, row_tiles, item, is_resident):
     if row_tiles <= 1:
         # Nothing is used twice: a few rows at a time are read from end to end, as memory likes it.
         is_streamed = problem.b[1] == 1 and problem.m <= 4 and problem.k * problem.n * item > target.second_cache // 2
         return 8 if is_streamed else max(problem.k, 1)
     # Not fewer than 64, however small the cache: each block of k reads and writes all of C once more.
-    largest = max(int(target.first_cache * 0.75) // (width * item), 64)
+    room = target.second_cache / 8 if is_resident else target.first_cache * 0.75
+    largest = max(int(room) // (width * item), 64)
     count = ceil(problem.k / largest)
     return max(8, ceil(ceil(problem.k / max(count, 1)) / 8) * 8)
 
@@ -28,10 +29,11 @@ def row_tiles_of_block(target, count, tile_bytes):
     return even_block(count, int(target.second_cache * 0.25) // tile_bytes)
 
 
-def column_tiles_of_block(target, count, tile_bytes):
+def column_tiles_of_block(target, count, tile_bytes, *, is_resident):
     """How many of `count` column tiles are one block, whose part of B has so many bytes a tile."""
     # The third cache is shared by all cores, and by other processes.
-    return even_block(count, min(target.third_cache // 8, 4 * 1024 * 1024) // tile_bytes)
+    room = target.second_cache // 2 if is_resident else min(target.third_cache // 8, 4 * 1024 * 1024)
+    return even_block(count, room // tile_bytes)
 
 
 def even_block(total, largest):

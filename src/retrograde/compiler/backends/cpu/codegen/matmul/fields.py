@@ -3,7 +3,7 @@
 from .....target import ITEM_BYTES
 
 #: Numbers that only some kinds of product have.
-_NONE = dict.fromkeys(("wide_tiles", "full_tiles", "left_start", "is_right_direct"), 0)
+_NONE = dict.fromkeys(("wide_tiles", "full_tiles", "left_start", "is_right_direct", "is_right_resident"), 0)
 
 
 def fields(problem, **parts):

@@ -2,6 +2,8 @@
 
 from .spec import BlockPacking, Packing, PairPacking
 
+#: Bytes of one way of a first cache, the same in nearly all processors: as many as a page has.
+_WAY = 4096
 #: How A is packed, and then found by tiles, where its pairs do not lie side by side.
 _LEFT_PAIRS = {"columns": ("columns", "panels"), "any": ("gather", "rows")}
 
@@ -13,9 +15,17 @@ def left_layout(target, problem, column_tiles, item):
     # Rows that the second cache holds are broadcast from as well as a copy of them; columns are too far apart.
     room = target.second_cache if kind == "rows" else target.first_cache
     # A block of A is read once for each column tile: of few of them packing never pays.
-    if column_tiles <= 4 or problem.m * problem.k * item <= room:
+    if has_spread_rows(problem, item) or column_tiles <= 4 or problem.m * problem.k * item <= room:
         return "direct", kind
     return {"rows": ("rows", "rows"), "columns": ("columns", "panels"), "any": ("gather", "rows")}[kind]
+
+
+def has_spread_rows(problem, item):
+    """Whether A has contiguous rows that do not all begin at the same place of a way of the first cache: a tile broadcasts from
+    these as well as from a copy, however many there are.
+    """
+    row, column = problem.a
+    return column == 1 and row * item % _WAY != 0
 
 
 def left_layout_of_pairs(target, problem, column_tiles, item):

@@ -7,12 +7,15 @@ are contiguous, panels as high as a tile. B is packed in panels as wide as a til
 
 from .. import emit, ir
 from ..emit import BYTE, I64, address, offset
+from ..prefetch import prefetch
 from . import pairs, unpacking
 from .part import Numbered
 from .product import PACK
 
 #: So many rows of k are copied together, so that what is written of them fills whole cache lines.
 _TOGETHER = 4
+#: Rows of B are asked for so many rows before they are copied.
+_AHEAD = 8
 _HALF = ir.IntType(16)
 
 
@@ -149,6 +152,9 @@ def _copy_rows(w, tile, depths, masks):
     for depth in depths:
         source = w.element(builder.add(w.first_k, depth), w.numbers.b_row, 0, 0)
         source, target = w.along(source, column), w.row_of(panel, depth)
+        # Of a narrow block the processor does not foresee the next rows, which may lie on pages of their own.
+        later = address(builder, source, builder.mul(w.numbers.b_row, I64(_AHEAD)), BYTE)
+        prefetch(builder, later, spec.width * (2 if spec.has_pairs else emit.item_bytes(spec.item)))
         for j, mask in enumerate(masks):
             value = w.load(w.along(source, j * spec.lanes), w.numbers.b_row, spec.vector, mask)
             emit.store(builder, value, address(builder, target, j * spec.lanes, spec.item))

@@ -2,7 +2,8 @@
 
 What differs from product to product stands in its descriptor: sizes, strides, and the addresses of the functions that compute
 tiles and pack blocks. The order of loops and the sizes of blocks follow Goto and van de Geijn (2008) and Van Zee and van de
-Geijn (2015): a panel of B stays in the first cache, a block of A in the second, a block of B in the third.
+Geijn (2015). Either a panel of B stays in the first cache, a block of A in the second, a block of B in the third ("GEBP"); or, if
+A is read where it lies, a block of B in the second, and each row of A goes by once for it ("GEPB").
 """
 
 from typing import NamedTuple
@@ -113,22 +114,31 @@ def _pack(part, side, out, source, place):
 
 
 def _sweep(part, block, at):
-    """All tiles of a block: down the rows for each column tile, so that its panel of B stays in the first cache."""
+    """All tiles of a block. What stays in the second cache is gone over for each tile of the other operand: B's columns for the
+    rows of one tile of A, or A's rows for one panel of B.
+    """
+    builder = part.builder
+    with builder.if_else(builder.icmp_signed("!=", part.numbers.is_right_resident, I64(0))) as (row_by_row, column_by_column):
+        with row_by_row, emit.loop(builder, *at.rows) as row, emit.loop(builder, *at.columns) as column:
+            _tile(part, block, at, row.index, column.index)
+        with column_by_column, emit.loop(builder, *at.columns) as column, emit.loop(builder, *at.rows) as row:
+            _tile(part, block, at, row.index, column.index)
+
+
+def _tile(part, block, at, row_tile, column_tile):
+    """One tile of a block."""
     builder, numbers = part.builder, part.numbers
-    first = part.row_start(at.rows[0])
-    with emit.loop(builder, *at.columns) as column:
-        is_tail = builder.icmp_signed(">=", column.index, numbers.full_tiles)
-        tall, short = (
-            builder.select(is_tail, numbers.function(f"{size}_tail"), numbers.function(size)) for size in ("tall", "short")
-        )
-        right = address(builder, at.right, builder.mul(builder.sub(column.index, at.columns[0]), at.right_step), BYTE)
-        start = builder.mul(column.index, builder.mul(numbers.short_width, numbers.c_column))
-        with emit.loop(builder, *at.rows) as row_tile:
-            row = part.row_start(row_tile.index)
-            left = address(builder, at.left, builder.mul(builder.sub(row, first), at.left_step), BYTE)
-            result = address(builder, part.c, builder.add(start, builder.mul(row, numbers.c_row)), BYTE)
-            is_tall = builder.icmp_signed("<", row_tile.index, numbers.tall_tiles)
-            _called(builder, builder.select(is_tall, tall, short), TILE, [left, right, result, block])
+    is_tail = builder.icmp_signed(">=", column_tile, numbers.full_tiles)
+    tall, short = (
+        builder.select(is_tail, numbers.function(f"{size}_tail"), numbers.function(size)) for size in ("tall", "short")
+    )
+    right = address(builder, at.right, builder.mul(builder.sub(column_tile, at.columns[0]), at.right_step), BYTE)
+    start = builder.mul(column_tile, builder.mul(numbers.short_width, numbers.c_column))
+    row = part.row_start(row_tile)
+    left = address(builder, at.left, builder.mul(builder.sub(row, part.row_start(at.rows[0])), at.left_step), BYTE)
+    result = address(builder, part.c, builder.add(start, builder.mul(row, numbers.c_row)), BYTE)
+    is_tall = builder.icmp_signed("<", row_tile, numbers.tall_tiles)
+    _called(builder, builder.select(is_tall, tall, short), TILE, [left, right, result, block])
 
 
 def _called(builder, function, kind, arguments):

@@ -10,6 +10,7 @@ from .cache_blocks import column_tiles_of_block, k_block, row_tiles_of_block
 from .fields import batch_fields, batch_fields_of_pairs, fields, fields_of_pairs
 from .layouts import (
     block_packing,
+    has_spread_rows,
     left_layout,
     left_layout_of_pairs,
     packing_of_pairs,
@@ -18,7 +19,7 @@ from .layouts import (
     widest_tile,
 )
 from .plan import Plan, aligned
-from .spec import Loops, Packing, PairTile, Tile
+from .spec import IntegerPairTile, Loops, Packing, PairTile, Tile
 from .tile_sizes import even_tiles, tile_size
 
 
@@ -45,6 +46,8 @@ class Items(NamedTuple):
 NUMBERS = Items(left_layout, right_layout, fields, batch_fields, Tile, Packing)
 #: A pair of numbers of bfloat16.
 PAIRS = Items(left_layout_of_pairs, right_layout_of_pairs, fields_of_pairs, batch_fields_of_pairs, PairTile, packing_of_pairs)
+#: A pair of integers of 16 bits.
+INTEGER_PAIRS = PAIRS._replace(tile=IntegerPairTile)
 
 
 def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=None):
@@ -56,12 +59,15 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
     width = vectors * lanes
     row_tiles, heights, short, tall = even_tiles(problem.m, rows)
     column_tiles, rest = ceil(problem.n / width), problem.n % width
-    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, blocks)
     left, kind = items.left_layout(target, problem, column_tiles, item)
+    # Whatever the number of rows, or each would be added up in another order with another number.
+    is_resident = has_spread_rows(problem, item) and not panels
+    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, is_resident=is_resident, blocks=blocks)
     right = "panels" if panels else "blocks" if blocks else items.right_layout(target, problem, row_tiles, rest % lanes, item)
-    row_tiles_block = row_tiles_of_block(target, row_tiles, depth * item * rows)
-    column_tiles_block = column_tiles if panels else column_tiles_of_block(target, column_tiles, depth * item * width)
-    left_start = column_tiles_block * depth * width * item if _is_packed(right) else 0
+    row_tiles_block = row_tiles if is_resident else row_tiles_of_block(target, row_tiles, depth * item * rows)
+    panel = depth * item * width
+    column_tiles_block = column_tiles if panels else column_tiles_of_block(target, column_tiles, panel, is_resident=is_resident)
+    left_start = column_tiles_block * panel if _is_packed(right) else 0
     left_bytes = (row_tiles_block * rows * depth + 4 * lanes) * item if _is_packed(left) else 0
     numbers = items.fields(
         problem,
@@ -76,11 +82,12 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
         column_tiles_block=column_tiles_block,
         left_start=left_start,
         is_right_direct=int(right == "direct"),
+        is_right_resident=int(is_resident),
     )
     if panels:
         numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
-    panel = 0 if right == "direct" else width
-    how = {"left": kind, "panel": panel, "is_c_contiguous": problem.c[1] == 1, "is_fused": target.has_fma}
+    read = {"left": kind, "panel": 0 if right == "direct" else width}
+    how = {**read, "is_c_contiguous": problem.c[1] == 1, "is_fused": target.has_fma}
     functions = _tiles(partial(items.tile, problem.dtype, lanes, **how), numbers, vectors, lanes)
     if _is_packed(left):
         functions["left"] = items.packing(problem.dtype, lanes, left, height=max(heights) if left == "columns" else 0)
