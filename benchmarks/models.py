@@ -56,7 +56,7 @@ def _read(short):
 
 _TOKENS = 64
 #: By kind of weights what they are called, what is asked when a token is written and when a prompt is read, and how far off
-#: probabilities may be: llama.cpp makes integers of eight bits of what it multiplies.
+#: probabilities may be: by quantised weights integers of eight bits are multiplied, which are not quite the same ones.
 _KINDS = {"q4": ("file", "Q4_1", {"llama.cpp": 1.0}, {"llama.cpp": 1.0}, 0.1),
           "q8": ("Q8_0", "Q8_0", {"llama.cpp": 1.0}, {"llama.cpp": 1.0}, 0.1),
           "f32": ("float32", "float32", {"torch": 1.3}, {"torch": 1.4}, 1e-3)}

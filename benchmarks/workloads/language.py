@@ -42,11 +42,11 @@ def _path(form):
     return model_file.path() if form is None else model_file.requantised(form)
 
 
-def retrograde(threads, *, form=None, dtype=None):
-    """What writes with the weights of the file, or with others made of its numbers."""
+def retrograde(threads, *, form=None, dtype=None, activations=None):
+    """What writes with the weights of the file, or with others made of its numbers; `activations` "int8" are what llama.cpp has."""
     rg = importlib.import_module("retrograde")
     rg.set_num_threads(threads)
-    model = rg.models.load(_path(form), dtype=dtype)
+    model = rg.models.load(_path(form), dtype=dtype, activations=activations)
 
     def writes(prompt, count, tells):
         options = {"max_tokens": count, "temperature": 0.0, "ignore_end": True}
@@ -113,10 +113,13 @@ def rivals(made, size, count):
     return {name: partial(_writing, make, size, count) for name, make in made.items()}
 
 
+#: Ours, with activations that are not rounded.
+FLOATS = "retrograde, activations in float32"
 #: By kind of weights, what makes rivals: on the file, on its numbers in Q8_0, and on those in float32.
 KINDS = {
-    "file": {"retrograde": retrograde, "llama.cpp": llama_cpp},
-    "Q8_0": {"retrograde": partial(retrograde, form="Q8_0"), "llama.cpp": partial(llama_cpp, form="Q8_0")},
+    "file": {"retrograde": partial(retrograde, activations="int8"), "llama.cpp": llama_cpp, FLOATS: retrograde},
+    "Q8_0": {"retrograde": partial(retrograde, form="Q8_0", activations="int8"), "llama.cpp": partial(llama_cpp, form="Q8_0"),
+             FLOATS: partial(retrograde, form="Q8_0")},
     "float32": {"retrograde": partial(retrograde, dtype="float32"), "torch": torch}}
 
 

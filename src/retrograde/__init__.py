@@ -134,6 +134,7 @@ from .ops.images.windows import (
 )
 from .ops.linalg.contractions import einsum, matmul, outer
 from .ops.linalg.distances import cdist
+from .ops.linalg.integer_products import integer_matmul
 from .ops.linalg.matrices import diag, diagonal, trace, tril, triu
 from .ops.linalg.sylvester import solve_banded, solve_sylvester, sqrtm
 from .ops.linalg.tensors import kron, tensordot, vecdot

@@ -24,7 +24,7 @@ def model(tmp_path):
 def test_writing_compares_probabilities_and_tells_tokens_apart(model, monkeypatch):
     asked = []
     monkeypatch.setattr(type(model), "generate", lambda self, prompt, **options: asked.append((len(prompt), options["max_tokens"])))
-    step = language.written("file", 6)["retrograde"](1)
+    step = language.written("file", 6)[language.FLOATS](1)
     step()
     assert asked == [(4, 6)]
     probabilities, points = step.outputs()
@@ -32,6 +32,12 @@ def test_writing_compares_probabilities_and_tells_tokens_apart(model, monkeypatc
     np.testing.assert_allclose(probabilities, np.exp(written.logprobs))
     assert points.shape == (4, 4)
     assert all([(points[i] == points[j]).all() == (a == b) for i, a in enumerate(written.tokens) for j, b in enumerate(written.tokens)])
+
+
+def test_quantised_weights_multiply_what_llama_cpp_multiplies():
+    # The same file, and other numbers: activations are rounded, as its are, unless the row says floats.
+    rounded, floats = [language.read("file", 8)[name](1).outputs()[0] for name in ("retrograde", language.FLOATS)]
+    assert 0 < np.abs(rounded - floats).max() < 0.01
 
 
 def test_each_kind_of_weights_reads_the_same_prompt():

@@ -90,6 +90,30 @@ def test_a_quantised_file_writes_what_its_numbers_do(tmp_path, form):
     assert stored.generate("the cat", **options) == wide.generate("the cat", **options)
 
 
+def test_rounded_activations_are_asked_for_and_change_little(tmp_path):
+    path = written_models.llama(tmp_path / "m.gguf", reference.network_of("llama"), "Q8_0")
+    usual, rounded = rg.models.load(path), rg.models.load(path, activations="int8")
+    layers = [layer for layer in rounded.network.modules() if isinstance(layer, rg.nn.QuantizedLinear)]
+    assert {layer.activations for layer in layers} == {"int8"}
+    assert "activations=int8" in repr(layers[0])
+    assert rounded.network.lm_head in layers
+    difference, size = np.abs(logits(rounded.network) - logits(usual.network)).max(), np.abs(logits(usual.network)).max()
+    assert 0 < difference < 0.06 * size
+    prompt = usual.tokenizer.encode("the cat is good")
+    for tokens in (prompt, prompt[:1]):  # many rows, and one
+        found = [model.reader.read(model.reader.cache(1), 0, tokens) for model in (usual, rounded)]
+        assert 0 < np.abs(found[0] - found[1]).max() < 0.06 * np.abs(found[0]).max()
+    for what in ({"dtype": "float32", "activations": "int8"}, {"activations": "int4"}):
+        with pytest.raises(rg.errors.ArgumentError, match="activations"):
+            rg.models.load(path, **what)
+
+
+def test_files_of_halves_have_no_activations_to_round(tmp_path):
+    path = written_models.llama(tmp_path / "m.gguf", reference.network_of("llama"), "F16")
+    with pytest.raises(rg.errors.ArgumentError, match="for layers with quantised weights, of which this model has none"):
+        rg.models.load(path, activations="int8")
+
+
 def changed(folder, change):
     facts = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**facts, **change}))

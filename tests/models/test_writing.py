@@ -44,11 +44,11 @@ def test_a_text_is_the_same_whatever_is_written_beside_it(which, request):
     assert len({written.text for written in together}) > 5
 
 
-@pytest.mark.parametrize("format", [None, "int8", "q4", "BF16"])
-def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format):
+@pytest.mark.parametrize(("format", "activations"), [(None, None), ("int8", None), ("q4", None), ("BF16", None), ("q4", "int8")])
+def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format, activations):
     wide = {"hidden_size": 320, "intermediate_size": 800, "head_dim": 64, "num_attention_heads": 5, "num_key_value_heads": 1}
     network = reference.network_of("llama", vocab_size=1000, **wide)
-    reader = Reader(network if format is None else rg.quantize(network, format), 64)
+    reader = Reader(network if format is None else rg.quantize(network, format, activations=activations), 64)
     texts = np.random.default_rng(0).integers(0, 1000, (8, 9))
     lengths = [5, 8, 3, 8, 7, 2, 1, 6]
 

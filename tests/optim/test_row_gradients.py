@@ -22,10 +22,10 @@ CASES = [
 ]
 
 
-def table(sparse=True, **options):
+def table(sparse=True, width=WIDTH, **options):
     rng = np.random.default_rng(0)
-    made = nn.Embedding(ROWS, WIDTH, sparse=sparse, **options)
-    made.weight.data = rng.standard_normal((ROWS, WIDTH)).astype(np.float32)
+    made = nn.Embedding(ROWS, width, sparse=sparse, **options)
+    made.weight.data = rng.standard_normal((ROWS, width)).astype(np.float32)
     return made
 
 
@@ -52,20 +52,20 @@ def trained(embedding, optimizer, batches, is_jitted=False):
 
 
 @pytest.mark.filterwarnings("ignore:Sparse invariant checks")
-@pytest.mark.parametrize("is_jitted", [False, True])
+@pytest.mark.parametrize(("is_jitted", "width"), [(False, WIDTH), (True, WIDTH), (True, 24)])
 @pytest.mark.parametrize(("name", "options", "is_exact"), CASES)
-def test_steps_agree_with_pytorch_and_with_whole_gradients_where_these_do_the_same(name, options, is_exact, is_jitted):
+def test_steps_agree_with_pytorch_and_with_whole_gradients_where_these_do_the_same(name, options, is_exact, is_jitted, width):
     if is_jitted:
         pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
-    batches, ours = positions(8), table()
+    batches, ours = positions(8), table(width=width)
     found = trained(ours, getattr(optim, name)(ours.parameters(), **options), batches, is_jitted)
     if is_exact:
-        other = table(sparse=False)
+        other = table(sparse=False, width=width)
         wanted = trained(other, getattr(optim, name)(other.parameters(), **options), batches)
         np.testing.assert_allclose(found, wanted, rtol=2e-6, atol=2e-7)
     torch = pytest.importorskip("torch", reason="the oracle comes with the extra `oracle`")
-    theirs = torch.nn.Embedding(ROWS, WIDTH, sparse=True)
-    theirs.weight.data = torch.tensor(table().weight.detach().numpy())
+    theirs = torch.nn.Embedding(ROWS, width, sparse=True)
+    theirs.weight.data = torch.tensor(table(width=width).weight.detach().numpy())
     optimizer = getattr(torch.optim, name)(theirs.parameters(), **options)
     for batch in batches:
         optimizer.zero_grad()
@@ -88,17 +88,17 @@ def sparse_adam(p, batches, lr, betas=(0.9, 0.999), eps=1e-8):
     return p
 
 
-@pytest.mark.parametrize("is_jitted", [False, True])
-def test_sparse_adam_is_adam_of_the_rows_that_are_read(is_jitted):
-    ours, batches = table(), positions(6)
+@pytest.mark.parametrize(("is_jitted", "width"), [(False, WIDTH), (True, WIDTH), (True, 24)])
+def test_sparse_adam_is_adam_of_the_rows_that_are_read(is_jitted, width):
+    ours, batches = table(width=width), positions(6)
     wanted = sparse_adam(ours.weight.detach().numpy(), batches, 0.1)
     found = trained(ours, optim.SparseAdam(ours.parameters(), lr=0.1), batches, is_jitted)
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("is_jitted", [False, True])
-def test_lazy_momentum_waits_in_rows_that_are_not_read(is_jitted):
-    ours = table()
+@pytest.mark.parametrize(("is_jitted", "width"), [(False, WIDTH), (True, WIDTH), (True, 24)])
+def test_lazy_momentum_waits_in_rows_that_are_not_read(is_jitted, width):
+    ours = table(width=width)
     optimizer = optim.SGD(ours.parameters(), lr=0.1, momentum=0.9, lazy=True)
     first, second = np.array([1, 2]), np.array([5, 5])
     trained(ours, optimizer, [first], is_jitted)
@@ -286,8 +286,8 @@ def test_a_compiled_step_neither_stores_nor_goes_over_anything_of_the_size_of_th
         run(rg.tensor(positions(1)[0]))
         found = run.explain()
         sizes.append(found.arena_bytes)
-        assert [k.kind for k in found.kernels if k.kind != "written" and rows in k.domain] == []
-        assert len({k.kind for k in found.kernels} & {"written", "first places"}) == 2
+        assert [k.kind for k in found.kernels if rows in k.domain] == []
+        assert [k.kind for k in found.kernels].count("row update") == 1
     assert sizes[0] == sizes[1]
 
 

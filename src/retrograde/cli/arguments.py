@@ -140,6 +140,8 @@ def _add_writer(parser):
     _add_model(parser)
     parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="what `retrograde finetune` or peft has written")
     parser.add_argument("--context", type=_whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
+    parser.add_argument("--activations", choices=["int8"], help="multiply quantised weights by activations that are rounded to 8 "
+                        "bits, which is faster and a little less exact (default: floats)")
 
 
 def _add_writing(parser):

@@ -113,6 +113,7 @@ class WritingOptions:
     prompt: str | None = None
     system: str | None = None
     context: int | None = None
+    activations: str | None = None
     max_tokens: int = 256
     temperature: float | None = None
     top_k: int | None = None
@@ -133,6 +134,7 @@ class ServingOptions:
     host: str = "127.0.0.1"
     port: int = 8000
     context: int | None = None
+    activations: str | None = None
     waiting: int = 128
     key_env: str | None = None
     adapter: Path | None = None

@@ -29,7 +29,7 @@ def chat(options):
 
 def loaded(options):
     """The model of the options, which must be one that writes."""
-    model = load(options.model, context=options.context)
+    model = load(options.model, context=options.context, activations=options.activations)
     if not isinstance(model, Model):
         raise ArgumentError(f"{options.model} is a model that reads texts and writes none")
     if options.adapter is not None:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 ENTRY_SECONDS = 1e-10
 #: To make a number of a quantised weight, and to multiply a row by it.
 UNPACK_SECONDS, FEW_ROWS_SECONDS = 5e-11, 2e-11
+#: To make an integer of it, and to multiply a row of integers by it.
+CODE_SECONDS, FEW_CODES_SECONDS = 2.5e-11, 2e-11
 #: Seconds for one floating point operation: of products and of convolutions, which reach most of the peak; of attention, which has
 #: exponentials between its products; of factorizations, which wait for their pivots.
 PRODUCT_SECONDS, ATTENTION_SECONDS, FACTOR_SECONDS = 1.5e-11, 2e-11, 3e-11
@@ -84,6 +86,9 @@ RECOMPUTED_OPS, REMATERIALISED_OPS = 3, 6
 FAR_FEWER = 8
 #: What one loop would meet at more places is worth a pass by itself, whatever it takes.
 MOST_PLACES = 16
+#: Loops of more results than these are taken apart where the results have nothing in common: LLVM takes 0.03 s for so many
+#: counters, and 6 s for 1,500.
+MOST_RESULTS = 64
 #: To rematerialise pays for results of so many numbers, in programs that keep so many bytes: smaller ones find all in the cache.
 #: A later use is so many steps after the first one.
 REMATERIALISED_NUMBERS, REMATERIALISED_BYTES, STEPS_APART = 65536, 8 * 1024 * 1024, 8

@@ -44,6 +44,7 @@ KINDS = (
     Entry("inline", "Rounded", ("rounded",)),
     Entry("loops", "Reduction", ("sum", "prod", "max", "min", "any", "all")),
     Entry("matmul", "Matmul", ("matmul",)),
+    Entry("integer_matmul", "IntegerMatmul", ("integer_matmul",)),
     Entry("inline", "View", ("reshape", "permute_dims", "transpose", "broadcast_to", "flip", "expand_dims", "squeeze", "moveaxis",
                              "shrink", "getitem", "unfold")),
     Entry("inline", "Reshaped", ("reshape",)),
@@ -63,11 +64,15 @@ KINDS = (
     Entry("fourier", "Fourier", ("transform_axes", "inverse_transform_axes", "real_transform", "inverse_real_transform")),
     Entry("random", "Random", ("random_mask", "random_bits", "random_uniform", "random_normal", "random_integers")),
     Entry("quantized", "QuantizedProduct", ("quantized_linear",)),
+    Entry("quantized", "IntegerProduct", ("quantized_linear",)),
     Entry("quantized", "QuantizedMatmul", ("quantized_linear", "quantized_linear_input")),
     Entry("quantized", "Unpacking", ("dequantize",)),
     Entry("cached_attention", "CachedAttention", ("cached_attention",)),
     Entry("positions", "Written", ("set_at",)),
+    Entry("row_updates", "RowUpdate", ("put_rows",)),
+    Entry("row_updates", "SumAlongPlaces", ("sum_along_places",)),
     Entry("positions", "FirstPlaces", ("first_places",)),
+    Entry("positions", "NextPlaces", ("next_places",)),
     Entry("exchange", "Begun", ("begin_means",)),
     Entry("exchange", "Finished", ("finish_means",)),
     Entry("library", "InPlace", ("finish_means",)),
@@ -92,8 +97,19 @@ class Facts:
 
     def __init__(self):
         self.signatures, self._maps, self._pieces = Signatures(), {}, {}
+        self._kinds = _Kinds(self)
         #: kind(node) is what a node is to the compiler, as `Kind`. It is asked ten times for each node.
-        self.kind = _Kinds(self).__getitem__
+        self.kind = self._kinds.__getitem__
+
+    def hand_on(self, made):
+        """Know of nodes what is known of those that they stand for, by these: they were made anew with operands of the same shapes
+        and dtypes, and what a node is depends on nothing else.
+        """
+        for node, new in made.items():
+            if new is not node:
+                for known in (self.signatures, self._kinds):
+                    if node in known:
+                        known[new] = known[node]
 
     def index_map(self, node):
         """The index map of a movement node, or None."""

@@ -18,9 +18,9 @@ class Cache:
         self.lengths, self.longest, self._views = np.zeros(rows, np.int64), longest, {}
 
     def views(self, first, last):
-        """(keys, values) of rows `first` to `last`, for each layer a tensor that shows the cache."""
+        """For each layer a tensor that shows the keys of rows `first` to `last`, and then for each one of the values."""
         if (first, last) not in self._views:
-            self._views[first, last] = tuple([[Tensor(layer[first:last]) for layer in part] for part in (self.keys, self.values)])
+            self._views[first, last] = tuple([Tensor(layer[first:last]) for part in (self.keys, self.values) for layer in part])
         return self._views[first, last]
 
     def write(self, row, source, keys, values, count):

@@ -39,13 +39,15 @@ class Causal:
 
 
 class Cached:
-    """Attention of the next positions of texts: `keys` and `values` have for each layer what came before, filled up to `lengths`.
+    """Attention of the next positions of texts: `cache` has for each layer the keys of what came before, filled up to `lengths`,
+    and after these for each layer the values.
 
     The new keys and values of each layer, in order, are left in `made`.
     """
 
-    def __init__(self, keys, values, lengths):
-        self.keys, self.values, self.lengths, self.made = keys, values, lengths, []
+    def __init__(self, cache, lengths):
+        layers = len(cache) // 2
+        self.keys, self.values, self.lengths, self.made = cache[:layers], cache[layers:], lengths, []
 
     def __call__(self, query, key, value, scale, window):
         layer = len(self.made)
@@ -207,17 +209,18 @@ class Decoder(Module):
         positions = np.arange(embeddings.shape[1]) if positions is None else positions
         return self.model(embeddings, positions, attend or Causal())
 
-    def step(self, tokens, lengths, last, keys, values):
+    def step(self, tokens, lengths, last, *cache):
         """(logits, new keys, new values) of the next `tokens`, (batch, new), of texts of which `lengths` are in a cache.
 
-        Logits, (batch, vocabulary), are those after the new token at place `last` (batch,). `keys` and `values` are the
-        cache, for each layer (batch, longest, shared heads, size); the new ones have an axis of layers before those.
+        Logits, (batch, vocabulary), are those after the new token at place `last` (batch,). `cache` has the keys of each layer,
+        (batch, longest, shared heads, size), and then the values of each; the new ones have an axis of layers before those. That
+        the arguments are plain arrays, and no lists of them, saves a compiled step a millisecond each time.
         """
-        return self.step_of_vectors(self.embedded(tokens), lengths, last, keys, values)
+        return self.step_of_vectors(self.embedded(tokens), lengths, last, *cache)
 
-    def step_of_vectors(self, embeddings, lengths, last, keys, values):
+    def step_of_vectors(self, embeddings, lengths, last, *cache):
         """As `step`, from the vectors of tokens, (batch, new, width): what a soft prompt has instead of tokens."""
-        attend = Cached(keys, values, lengths)
+        attend = Cached(cache, lengths)
         positions = reshape(lengths, (-1, 1)) + np.arange(embeddings.shape[1])
         x = self.model(embeddings, positions, attend)
         # One row of each text: to multiply all by the table of the vocabulary would take longest of all.

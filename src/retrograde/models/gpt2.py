@@ -115,13 +115,13 @@ class GPT2(Module):
                                 f"{embeddings.shape[:-1]}")
         return self.lm_head(self.transformer(embeddings, np.arange(embeddings.shape[1]), Causal()))
 
-    def step(self, tokens, lengths, last, keys, values):
+    def step(self, tokens, lengths, last, *cache):
         """(logits, new keys, new values) of the next `tokens` of texts of which `lengths` are in a cache: see `Decoder.step`."""
-        return self.step_of_vectors(self.embedded(tokens), lengths, last, keys, values)
+        return self.step_of_vectors(self.embedded(tokens), lengths, last, *cache)
 
-    def step_of_vectors(self, embeddings, lengths, last, keys, values):
+    def step_of_vectors(self, embeddings, lengths, last, *cache):
         """As `step`, from the vectors of tokens, (batch, new, width)."""
-        attend = Cached(keys, values, lengths)
+        attend = Cached(cache, lengths)
         positions = reshape(lengths, (-1, 1)) + np.arange(embeddings.shape[1])
         # What fills up a piece may lie past the last position; nobody looks at what becomes of it.
         positions = minimum(positions, self.config.max_position_embeddings - 1)

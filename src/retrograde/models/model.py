@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import AnswerError, ArgumentError
 from ..io import gguf
+from ..nn.quantized import set_activations
 from ..text.models.labels import score
 from .constrained import Grammars
 from .encoder import Encoder
@@ -215,19 +216,23 @@ def _is_one(prompt):
     return isinstance(prompt, str) or (len(prompt) > 0 and all([isinstance(part, int) for part in prompt]))
 
 
-def load(path, *, dtype=None, context=None) -> Any:
+def load(path, *, dtype=None, context=None, activations=None) -> Any:
     """The language model in a folder of Hugging Face's, or in a GGUF file, with its weights mapped from the disk.
 
     Weights stay as they are in the file, those of 16 bits or less as quantised layers; with `dtype`, such as "float32", they are
     copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
-    model was made for less.
+    model was made for less. With `activations="int8"` layers of quantised weights multiply what is rounded to 8 bits, as llama.cpp
+    does: see `rg.quantized_linear`.
 
     A folder or a file of BERT's is an `Encoder`, which makes vectors of texts and writes none.
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
     path = Path(path)
-    return (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)
+    model = (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)
+    if activations is not None:
+        set_activations(model.network, activations)
+    return model
 
 
 def _of_gguf(path, dtype, context):

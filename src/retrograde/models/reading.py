@@ -81,10 +81,9 @@ class Reader:
         return self._run(self._step, cache, 0, rows, given, np.zeros(rows, np.int64), [1] * count)
 
     def _run(self, step, cache, first, last, tokens, places, counts):
-        keys, values = cache.views(first, last)
         lengths = cache.lengths[first:last].copy()
         with no_grad():
-            logits, new_keys, new_values = step(Tensor(tokens), Tensor(lengths), Tensor(places), keys, values)
+            logits, new_keys, new_values = step(Tensor(tokens), Tensor(lengths), Tensor(places), *cache.views(first, last))
         new = new_keys.numpy(), new_values.numpy()
         for i, count in enumerate(counts):
             cache.write(first + i, i, *new, count)

@@ -3,7 +3,7 @@
 from ..errors import ArgumentError, ShapeError
 from ..ops.manipulation.gathering import take
 from ..ops.networks._quantizing import FORMATS, packed
-from ..ops.networks.quantized import dequantize, quantized_linear
+from ..ops.networks.quantized import check_activations, dequantize, quantized_linear
 from ..tensor.creation import asarray
 from .linear import Linear
 from .module import Module
@@ -17,32 +17,36 @@ class QuantizedLinear(Module):
     """`x @ weight.T + bias` by quantised weights: `blocks` is (out_features, bytes), in the format called `format`.
 
     The weights are not learned; gradients go to `x` and to the bias. Make one of a layer by `QuantizedLinear.of(layer, "int8")`.
+    With `activations="int8"` the numbers of `x` are rounded to 8 bits first: see `rg.quantized_linear`.
 
     >>> layer = rg.nn.QuantizedLinear.of(rg.nn.Linear(64, 3), "int8")
     >>> layer(rg.ones(5, 64)).shape, layer.blocks.shape
     ((5, 3), (3, 68))
     """
 
-    def __init__(self, blocks, format, bias=None):
+    def __init__(self, blocks, format, bias=None, activations=None):
         super().__init__()
-        self.format = format
+        check_activations(activations, format)
+        self.format, self.activations = format, activations
         self.blocks = Buffer(blocks)
         self.bias = bias if bias is None or isinstance(bias, Parameter) else Parameter(bias)
         self.out_features, self.in_features = dequantize_shape(self.blocks, format)
 
     @classmethod
-    def of(cls, layer, format="int8"):
+    def of(cls, layer, format="int8", activations=None):
         """A layer with the weights of a Linear, quantised, and with its bias."""
         name = format_name(format)
-        return cls(asarray(packed(layer.weight.detach().numpy(), name)), name, layer.bias)
+        check_activations(activations, name)
+        return cls(asarray(packed(layer.weight.detach().numpy(), name)), name, layer.bias, activations)
 
     def forward(self, input):
-        found = quantized_linear(input, self.blocks, self.format)
+        found = quantized_linear(input, self.blocks, self.format, activations=self.activations)
         return found if self.bias is None else found + self.bias
 
     def extra_repr(self):
+        kind = "" if self.activations is None else f", activations={self.activations}"
         return (f"in_features={self.in_features}, out_features={self.out_features}, format={self.format}, "
-                f"bias={self.bias is not None}")
+                f"bias={self.bias is not None}{kind}")
 
 
 class QuantizedEmbedding(Module):
@@ -72,20 +76,22 @@ class QuantizedEmbedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}, format={self.format}"
 
 
-def quantize(model, format="int8", skip=()):
+def quantize(model, format="int8", skip=(), activations=None):
     """Replace each Linear of `model` by a QuantizedLinear with the same weights in a format; returns `model`.
 
     `format` is "int8", "q4", "q5", or one of GGUF's names: "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16". Layers whose name
     is in `skip`, and those whose rows are no whole blocks, stay as they are; at least one must be left. A Linear that is `model`
-    itself is returned as another layer.
+    itself is returned as another layer. With `activations="int8"` what the layers are given is rounded to 8 bits too: see
+    `rg.quantized_linear`.
 
     >>> model = rg.quantize(rg.nn.Sequential(rg.nn.Linear(64, 32), rg.nn.ReLU(), rg.nn.Linear(32, 2)), "q4")
     >>> model[0]
     QuantizedLinear(in_features=64, out_features=32, format=Q4_1, bias=True)
     """
     name = format_name(format)
+    check_activations(activations, name)
     if isinstance(model, Linear):
-        return QuantizedLinear.of(model, name)
+        return QuantizedLinear.of(model, name, activations)
     found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
              if isinstance(layer, Linear) and path not in skip and layer.in_features % FORMATS[name].size == 0]
     if not found:
@@ -94,9 +100,22 @@ def quantize(model, format="int8", skip=()):
     made = {}
     for path, layer in found:
         if id(layer) not in made:
-            made[id(layer)] = QuantizedLinear.of(layer, name)
+            made[id(layer)] = QuantizedLinear.of(layer, name, activations)
         model.set_submodule(path, made[id(layer)])
     return model
+
+
+def set_activations(model, activations):
+    """Have the layers of `model` whose weights are quantised integers take activations as "int8", or None for floats as they are.
+
+    Layers with weights of 16 bits take floats in any case. There must be one of integers for "int8".
+    """
+    found = [layer for layer in model.modules() if isinstance(layer, QuantizedLinear) and FORMATS[layer.format].size > 1]
+    if activations is not None and not found:
+        raise ArgumentError(f"activations={activations!r} are for layers with quantised weights, of which this model has none")
+    for layer in found:
+        check_activations(activations, layer.format)
+        layer.activations = activations
 
 
 def format_name(format):

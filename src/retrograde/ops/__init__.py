@@ -71,6 +71,7 @@ from .linalg import (
     eigen,
     elimination,
     factorizations,
+    integer_products,
     inverses,
     matrices,
     norms,

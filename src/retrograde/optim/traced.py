@@ -20,6 +20,7 @@ def trace_step(optimizer, tracer, gradients=None):
     The learning rate is read anew at each call of what is compiled; any other option that changes is traced anew.
     """
     watch_members(optimizer, tracer)
+    formulas: dict = {}
     with no_grad():
         for number, group in enumerate(optimizer.param_groups):
             rate = group["lr"]
@@ -32,7 +33,7 @@ def trace_step(optimizer, tracer, gradients=None):
                 gradient = parameter.grad if gradients is None else gradients.get(parameter)
                 if gradient is not None:
                     optimizer.check_gradient(parameter, gradient, group)
-                    _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer)
+                    _trace_update(optimizer, {**group, "lr": rate}, parameter, gradient, tracer, formulas)
 
 
 def watch_members(optimizer, tracer):
@@ -47,27 +48,49 @@ def _reader(optimizer, number, get):
     return lambda: get(found().param_groups[number])
 
 
-def _trace_update(optimizer, group, parameter, gradient, tracer):
+def _trace_update(optimizer, group, parameter, gradient, tracer, formulas):
     known = dict(optimizer.state.get(parameter, {}))
     age = optimizer.age_of(group, known)
     if age is False:  # the next step is another
         tracer.watch(lambda: optimizer.age_of(group, optimizer.state.get(parameter, {})))
     tracer.on_failure(lambda: _forget(optimizer, parameter, known))
     state = optimizer.state_of(parameter, group)
+    counted = []
     if optimizer.counts_steps:
         state["step"] += 1
-        age = optimizer.aged(group, state["step"].astype("float64"), state)
-    rates = [r.astype(parts_dtype(parameter.dtype)) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
+        counted = [state["step"]]
     kept = [state[name] for name in optimizer.kept_of(parameter, group)]
+    formula = lambda *read: _made(optimizer, group, age, parameter.dtype, read, state)
     if isinstance(gradient, RowGradient) and optimizer.updates_rows(group):
         # Positions may be equal: for each the same row is computed and written.
         positions, sums = gradient.summed()
         rows, *kept_rows = [take(x, positions, 0) for x in (parameter, *kept)]
-        made, index = _updated(optimizer, group, rates, [rows, sums, *kept_rows]), positions
+        made, index = formula(*counted, rows, sums, *kept_rows), positions
+    elif _is_known(optimizer, gradient):
+        # Numbers of the group that are values may be others for the next parameter, if they are learned as well.
+        key = id(group["params"]), age, tuple([tracer.symbol(x) for x in group.values() if isinstance(x, Value)])
+        made, index = tracer.repeated(formulas, key, formula, [*counted, parameter, gradient, *kept]), ...
     else:
-        made, index = _updated(optimizer, group, rates, [parameter, gradient, *kept]), ...
+        made, index = formula(*counted, parameter, gradient, *kept), ...
     for target, value in zip((parameter, *kept), made, strict=True):
         target[index] = value
+
+
+def _is_known(optimizer, gradient):
+    """Whether the formula reads nothing but its operands and the options of the group, as ours do."""
+    kind = type(optimizer)
+    is_ours = all([method.__module__.startswith(f"{__package__}.") for method in (kind.rates, kind.update)])
+    # What else is kept of a parameter may be read, and written, where its age is more than a number of steps.
+    return is_ours and kind.aged.__module__ == f"{__package__}.optimizer" and not isinstance(gradient, RowGradient)
+
+
+def _made(optimizer, group, age, dtype, read, state):
+    """What a parameter, and what is kept of it, are to be; `read` begins with the number of steps where these are counted."""
+    if optimizer.counts_steps:
+        step, *read = read
+        age = optimizer.aged(group, step.astype("float64"), state)
+    rates = [r.astype(parts_dtype(dtype)) if isinstance(r, Value) else r for r in optimizer.rates(group, age)]
+    return list(_updated(optimizer, group, rates, read))
 
 
 def _updated(optimizer, group, rates, arrays):

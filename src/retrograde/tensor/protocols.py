@@ -1,6 +1,6 @@
 """NumPy's protocols: its functions, called on tensors, are ours, with gradients."""
 
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..core.value import Value
 from ..errors import DTypeError, RegistryError, TraceError
 from ..ops._arrays import arrays
 from ..ops.elementary import comparisons
+from ..ops.linalg.integer_products import matmul_in
 from ..ops.manipulation import movements
 
 # Where NumPy's or SciPy's name differs from ours.
@@ -32,6 +33,9 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
     kwargs = {k: v for k, v in kwargs.items() if v is not None}
     if method in ("__call__", "outer") and kwargs.keys() <= {"dtype", "casting"}:
         dtype = kwargs.pop("dtype", None)
+        if ufunc is np.matmul and dtype is not None:
+            # What is added up in a dtype that is too narrow is lost before it could be converted.
+            function, dtype = partial(matmul_in, dtype=dtype), None
         result = function(*_spread(*inputs)) if method == "outer" else function(*inputs)
         result = result if dtype is None else result.astype(dtype)
     elif method in ("reduce", "accumulate"):

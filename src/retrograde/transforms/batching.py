@@ -325,8 +325,9 @@ def _finished(op, args, _):
 _FROM_PARTS, _TO_PARTS = ("sum_of_parts", "exchange"), ("all_stack", "exchange", "stack_of_shares")
 _OF_POSITIONS = (_taken, _taken_along, _ranked, _embedded)
 #: Ops of these families that are unlike the others.
-_WITHOUT = frozenset(["isin", "searchsorted", "first_places", "matrix_rank", "segment_max", "segment_min", "segment_prod",
-                      "avg_pool2d_input", "max_pool2d_input", "max_pool2d_output", "max_pool2d_with_taps"])
+_WITHOUT = frozenset(["isin", "searchsorted", "first_places", "next_places", "matrix_rank", "segment_max", "segment_min",
+                      "segment_prod", "sum_along_places", "avg_pool2d_input", "max_pool2d_input", "max_pool2d_output",
+                      "max_pool2d_with_taps"])
 _BY_FAMILY = {"collective": _of_processes, "conversion": _in_front, "search": _along, "reduction": _along, "transform": _axes}
 _BY_NAME = {
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "flip", "sort"), _along),

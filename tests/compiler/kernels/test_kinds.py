@@ -32,7 +32,8 @@ from retrograde.core.symbol import Symbol
 def test_an_op_may_be_of_several_kinds_only_where_the_list_says_which_comes_first():
     several = {op: [entry.name for entry in found] for op, found in kinds._BY_OP.items() if len(found) > 1}
     assert several == {
-        "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"], "quantized_linear": ["QuantizedProduct", "QuantizedMatmul"],
+        "reshape": ["View", "Reshaped"], "scatter_add": ["Scatter", "Pieces"],
+        "quantized_linear": ["QuantizedProduct", "IntegerProduct", "QuantizedMatmul"],
         "finish_means": ["Finished", "InPlace"],
         **{op: ["Winograd", "Convolution"] for op in ("conv2d", "conv2d_input", "conv2d_weight")}}
 

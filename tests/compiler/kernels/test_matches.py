@@ -10,8 +10,8 @@ from retrograde.compiler.kernels import fourier, pooling, selection
 from retrograde.core.symbol import Symbol
 from retrograde.ops.random._streams import MOST_CHOICES
 
-F32, F64, F16, I64, I32, U8, C64, C128 = map(np.dtype, (
-    np.float32, np.float64, np.float16, np.int64, np.int32, np.uint8, np.complex64, np.complex128))
+F32, F64, F16, I64, I32, I8, U8, C64, C128 = map(np.dtype, (
+    np.float32, np.float64, np.float16, np.int64, np.int32, np.int8, np.uint8, np.complex64, np.complex128))
 X, D, H, W, Z, EMPTY = leaf(4, 6), leaf(4, 6, dtype=F64), leaf(4, 6, dtype=F16), leaf(4, 6, dtype=I64), leaf(4, 6, dtype=C64), leaf(0, 6)
 P = leaf(5, dtype=I64)
 KNOWN = np.ones((4, 6), np.float32)
@@ -56,6 +56,20 @@ def test_elements_at_positions():
            ("no positions", called("take", X, leaf(0, dtype=I64), axis=0), "Library")])
 
 
+def test_rows_that_are_written():
+    rows, counts = leaf(5, 6), leaf(5, dtype=np.dtype(np.bool_))
+    check([("a row for each position", called("put_rows", X, rows, P, counts), "RowUpdate"),
+           ("complex", called("put_rows", Z, leaf(5, 6, dtype=C64), P, counts), "Library"),
+           ("of one number each", called("put_rows", leaf(4, 1), leaf(5, 1), P, counts), "Library"),
+           ("one for all", called("put_rows", X, leaf(6), P, counts), "Library"),
+           ("of another dtype", called("put_rows", X, leaf(5, 6, dtype=F64), P, counts), "Library"),
+           ("of a vector", called("put_rows", leaf(4), leaf(5), P, counts), "Library"),
+           ("none", called("put_rows", X, leaf(0, 6), leaf(0, dtype=I64), leaf(0, dtype=np.dtype(np.bool_))), "Library"),
+           ("linked", called("sum_along_places", X, leaf(4, dtype=I64)), "SumAlongPlaces"),
+           ("linked numbers of half precision", called("sum_along_places", H, leaf(4, dtype=I64)), "Library"),
+           ("linked by a constant", called("sum_along_places", X, np.arange(4)), "Library")])
+
+
 def test_folds_and_running_folds():
     check([("sum", called("sum", X, axis=0), "Reduction"), ("of none", called("sum", EMPTY), "Library"),
            ("running", called("cumsum", X, axis=0), "Running"), ("float64", called("cumsum", D, axis=1), "Running"),
@@ -71,6 +85,25 @@ def test_products_of_matrices():
            ("with a vector", called("matmul", a, v), "Library"), ("of a vector", called("matmul", v, b), "Library"),
            ("two dtypes", called("matmul", a, leaf(6, 5, dtype=F64)), "Library"), ("integers", called("matmul", W, leaf(6, 5, dtype=I64)), "Library"),
            ("empty", called("matmul", EMPTY, b), "Library"), ("complex", called("matmul", Z, leaf(6, 5, dtype=C64)), "Library")])
+
+
+def test_products_of_bytes():
+    a, b, c = leaf(20, 18, dtype=I8), leaf(18, 16, dtype=I8), leaf(18, 16, dtype=U8)
+    check([("with signs", called("integer_matmul", a, b), "IntegerMatmul"), ("mixed", called("integer_matmul", a, c), "IntegerMatmul"),
+           ("many", called("integer_matmul", leaf(3, 20, 18, dtype=I8), b), "IntegerMatmul"),
+           ("a known one", called("integer_matmul", a, np.ones((18, 16), np.int8)), "Library"),
+           ("of odd steps", called("integer_matmul", leaf(20, 19, dtype=I8), leaf(19, 16, dtype=I8)), "Library"),
+           ("of few rows", called("integer_matmul", leaf(15, 18, dtype=I8), b), "Library")])
+
+
+def test_products_by_quantised_weights():
+    few, many, blocks = leaf(8, 64), leaf(9, 64), leaf(5, 68, dtype=U8)
+    check([("few rows", called("quantized_linear", few, blocks, "Q8_0"), "QuantizedProduct"),
+           ("many rows", called("quantized_linear", many, blocks, "Q8_0"), "QuantizedMatmul"),
+           ("some of the weights", called("quantized_linear", few, blocks, "Q8_0", 1, 4), "QuantizedMatmul"),
+           ("rounded", called("quantized_linear", few, blocks, "Q8_0", activations="int8"), "IntegerProduct"),
+           ("float64", called("quantized_linear", leaf(8, 64, dtype=F64), blocks, "Q8_0"), "Library"),
+           ("known", called("quantized_linear", few, np.ones((5, 68), np.uint8), "Q8_0"), "Library")])
 
 
 IMAGE, FILTER = leaf(2, 3, 8, 8), leaf(4, 3, 3, 3)

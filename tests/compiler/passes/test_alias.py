@@ -13,6 +13,19 @@ def homes_of(results, updates):
 
 P, Q, X, V = leaf(8, 8), leaf(8, 8), leaf(8, 8), leaf(8)
 Z = leaf(8, dtype=np.complex64)
+#: Positions, others, and which of the first ones are the last of equal ones.
+HERE, THERE = (called("checked_positions", leaf(5, dtype=np.int64), 8) for _ in range(2))
+COUNTS = called("less_equal", called("next_places", HERE), np.arange(5))
+
+
+def rows_put(x, y, positions=HERE):
+    """A table with rows written at positions."""
+    return called("put_rows", x, y, positions, COUNTS)
+
+
+def rows_of(x, positions=HERE):
+    """Rows of a table."""
+    return called("take", x, positions, axis=0)
 
 
 @pytest.mark.parametrize(("name", "results", "updates", "wanted"), [
@@ -37,6 +50,16 @@ Z = leaf(8, dtype=np.complex64)
     ("complex numbers moved", [], [(Z, called("complex", called("flip", called("real", Z), axis=0), called("imag", Z)))], set()),
     ("complex numbers in place", [], [(Z, called("complex", called("real", Z), called("exp", called("imag", Z))))], {Z}),
     ("another shape", [], [(P, called("sum", X, axis=0))], set()),
+    ("rows of its own", [], [(P, rows_put(P, called("exp", rows_of(P))))], {P}),
+    ("rows of both at the same positions", [],
+     [(P, rows_put(P, called("exp", rows_of(Q)))), (Q, rows_put(Q, called("add", rows_of(P), rows_of(Q))))], {P, Q}),
+    ("rows of its own at other positions", [], [(P, rows_put(P, called("exp", rows_of(P, THERE))))], set()),
+    ("rows of its own in another order", [], [(P, rows_put(P, called("exp", called("flip", rows_of(P), axis=0))))], set()),
+    ("rows of its own with columns in another order", [], [(P, rows_put(P, called("exp", called("flip", rows_of(P), axis=1))))], set()),
+    ("rows that are read later", [rows_of(P)], [(P, rows_put(P, called("exp", rows_of(P))))], {P}),
+    ("a table that is read whole later", [called("matmul", rows_put(P, called("exp", rows_of(P))), P)],
+     [(P, rows_put(P, called("exp", rows_of(P))))], set()),
+    ("columns of its own", [], [(P, rows_put(P, called("exp", called("getitem", P, slice(0, 5)))))], set()),
 ])
 def test_an_update_lives_in_its_leaf_where_nobody_needs_what_was_there(name, results, updates, wanted):
     assert homes_of(results, updates) == wanted

@@ -144,6 +144,12 @@ class Recorder:
     def note_kind(self, value, is_plain):
         """Let `value` stand for an array, or for a tensor."""
 
+    def repeated(self, known, key, formula, values):
+        """`formula(*values)`, a list of values that depends on the specs of the values and on `key` alone; `known` is for what is
+        found of it, and is the same for all calls that may be alike.
+        """
+        return formula(*values)
+
     def refused(self, op, args):
         """What becomes of a call whose shape depends on data."""
         raise explained(op, TraceError("the shape of the result depends on data, which has no numbers while it is traced; use "

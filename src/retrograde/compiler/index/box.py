@@ -28,7 +28,9 @@ class Store(NamedTuple):
     """A result to be written: entry `value` to element `start` of a buffer plus a step for each loop.
 
     `combine` names the reduction that folds the value first, None for a value stored as it is. `part` says which part of a complex
-    number it is, whose first part is element `start`; the store of the other part follows, or stands before it.
+    number it is, whose first part is element `start`; the store of the other part follows, or stands before it. Of a row that
+    stands at a position which is data, `chosen` adds to the address as that of a load does; it is computed and written only where
+    the entry `counts` holds. All stores of a box have these in common, or none has them.
     """
 
     buffer: object
@@ -38,6 +40,19 @@ class Store(NamedTuple):
     dtype: str
     combine: str | None = None
     part: int | None = None
+    chosen: tuple = ()
+    counts: int | None = None
+
+    @property
+    def reads(self):
+        """The numbers of the entries that it reads."""
+        return (self.value, *[number for number, *_ in self.chosen], *(() if self.counts is None else (self.counts,)))
+
+    def renumbered(self, places):
+        """The same store where entries have other numbers."""
+        chosen = tuple([(places[number], *how) for number, *how in self.chosen])
+        counts = None if self.counts is None else places[self.counts]
+        return self._replace(value=places[self.value], chosen=chosen, counts=counts)
 
 
 def is_ordered(store):
@@ -131,13 +146,20 @@ class Box(NamedTuple):
         places = [0] * len(order)
         for place, number in enumerate(order):
             places[number] = place
-        stores = tuple([store._replace(value=places[store.value]) for store in self.stores])
+        stores = tuple([store.renumbered(places) for store in self.stores])
         return self._replace(entries=tuple([entries[number].renumbered(places) for number in order]), stores=stores)
+
+    @property
+    def has_rows(self):
+        """Whether what is stored are rows at positions that are data."""
+        return bool(self.stores) and bool(self.stores[0].chosen)
 
     def vector_loop(self):
         """The loop to run in vectors: the one that leaves least to do for each element, the last of equals."""
         if len(self.lengths) < 2:
             return 0 if self.lengths else None
+        if self.has_rows:  # of which each is written or left out as a whole
+            return len(self.lengths) - 1
         read = Counter([self._lines_read(e) for e in self.entries if isinstance(e, Load)])
         written = Counter([_lines(s) for s in self.stores if s.combine is None])
         computed = Counter()
@@ -212,6 +234,8 @@ class Box(NamedTuple):
         """
         if vector is None or any(self.is_reduced) or len(self.entries) > _MOST_CROSSED or self.lengths[vector] < _LANES:
             return None
+        if self.has_rows:
+            return None
         crossed = [e.steps for e in self.entries if isinstance(e, Load) and self.is_crossed(e, vector)]
         return max([i for steps in crossed for i in self._beside(steps, vector)], default=None)
 
@@ -229,7 +253,7 @@ class Box(NamedTuple):
     @property
     def has_checks(self):
         """Whether a value is checked on the way."""
-        return any(_is_checked(e) for e in self.entries)
+        return any(_is_checked(e) for e in (*self.entries, *self.stores))
 
     @property
     def size(self):
@@ -270,7 +294,7 @@ def _lines(part):
 
 def _is_checked(entry):
     """Whether an entry is, or is chosen by, a position that may be out of range."""
-    if isinstance(entry, Load):
+    if isinstance(entry, (Load, Store)):
         return not all([is_known for *_, is_known in entry.chosen])
     return isinstance(entry, Apply) and entry.node.op.name in CHECKS
 

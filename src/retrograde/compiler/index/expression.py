@@ -22,6 +22,7 @@ class Load(NamedTuple):
 
     `chosen` adds to the address: (entry of a position, elements per position, number of positions, whether the position is known to
     be one of them). `part` says which part of a complex number it is, whose first part is element `start`; of other numbers None.
+    Where it `follows`, the position is the first of a ring of links, from a vector of them: all numbers of the ring are added up.
     """
 
     buffer: object
@@ -32,6 +33,7 @@ class Load(NamedTuple):
     chosen: tuple = ()
     depends: tuple | None = None  # which loops it depends on, where `steps` do not tell
     part: int | None = None
+    follows: bool = False
 
     @property
     def moves(self):
@@ -136,9 +138,9 @@ class Expression:
         self._flags, self._unions = [], {}
         self._places = AccessMaps(domain)
 
-    def add(self, root):
-        """The number of the entry that computes `root` over the whole domain, which is its shape."""
-        start = self._places.start, None
+    def add(self, root, at=None):
+        """The number of the entry that computes `root` at a place; without one over the whole domain, which is its shape."""
+        start = self._places.start if at is None else at, None
         # What is on the stack has a key, a node and, once its parts have been looked for, how it is made of which.
         numbers, stack = self._numbers, [((id(root), *start), root, None, ())]
         while stack:
@@ -282,19 +284,31 @@ class Expression:
         columns = [along for _, along, _ in bounds] + ([self.entries[guard].steps] if guard is not None else [])
         return tuple([int(any(column)) for column in zip(*columns, strict=True)])
 
-    def gathered(self, node, place, guard):
-        """The element at a position that is computed along one axis."""
-        source, axis, indices, _ = chosen = self.facts.gather(node)
+    def gathered(self, chosen, place, guard, follows=False):
+        """The element at a position that is computed along one axis, `chosen` as `Facts.gather` has it; the sum of all to which
+        positions lead, one after the other, where it `follows` them.
+        """
+        source, axis, indices, _ = chosen
         positions, inner = self._places.chosen(place, chosen)
         stride, size = row_major(source.shape)[axis], source.shape[axis]
-        is_known = are_within(indices, size)
+        is_known = follows or are_within(indices, size)
 
         def make(numbers):
             load = self._load(self._memory(source), source.shape, source.dtype, inner, guard)
             depends = tuple([int(bool(a or b)) for a, b in zip(depends_of(load), self._depends(numbers), strict=True)])
-            return self._append(load._replace(depends=depends, chosen=((numbers[0], stride, size, is_known),)))
+            chosen = ((numbers[0], stride, size, is_known),)
+            return self._append(load._replace(depends=depends, chosen=chosen, follows=follows))
 
         return [(indices, positions, guard)], make
+
+    def rows(self, target, positions):
+        """Where a loop over rows and what they hold is in a node `target` that has them at `positions` along its first axis: (first
+        element, steps, the position as `Load.chosen` has it, the place among the positions).
+        """
+        place, inner = self._places.chosen(self._places.start, (target, 0, positions, False))
+        load = self._load(target, target.shape, target.dtype, inner, None)
+        chosen = self.add(positions, place), row_major(target.shape)[0], target.shape[0], False
+        return load.start, load.steps, (chosen,), place
 
 
 def doubled(strides):

@@ -227,11 +227,15 @@ class Gather(Inline):
         return facts.memory(node.args[0])
 
     def entry(self, node, place, guard, expression):
-        return expression.gathered(node, place, guard)
+        return expression.gathered(expression.facts.gather(node), place, guard)
 
     def operands(self, node, place, bounds, places, facts):
         positions, _ = places.chosen(place, facts.gather(node))
         return [(a, (positions, bounds)) for a in node.inputs[1:]]
+
+    def rows_at(self, node):
+        source, positions, axis = node.args
+        return positions if node.op.name == "take" and axis % source.ndim == 0 else None
 
     def may_fail(self, node):
         source, positions, axis = node.args

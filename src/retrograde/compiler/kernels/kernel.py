@@ -73,6 +73,10 @@ class Kernel(Kind):
         """
         return
 
+    def rows_written(self, step):
+        """The positions at which a step writes rows over those of its results, each of them once; None of others."""
+        return
+
     def may_fail_in(self, step, schedule, fragile):
         """Whether a step may find that there is no result; the nodes `fragile` are those that may have no value in loops."""
         return False

@@ -54,6 +54,10 @@ class Kind:
         """The operand that has the same elements in the same order, in another shape; None of others."""
         return
 
+    def rows_at(self, node):
+        """The positions along the first axis at which a node has whole rows of its first operand; None of others."""
+        return
+
     def tiles(self, node, facts):
         """The pieces of one shape that fill a node, each of which is written where it stands; None of others."""
         return

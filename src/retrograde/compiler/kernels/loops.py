@@ -28,7 +28,7 @@ class Loops(Kernel):
         return schedule.below(step)
 
     def may_fail_in(self, step, schedule, fragile):
-        return not fragile.isdisjoint(schedule.computed_by(step))
+        return bool(fragile) and not fragile.isdisjoint(schedule.computed_by(step))
 
     def rows(self, step, accesses):
         return row_counts(step.domain)

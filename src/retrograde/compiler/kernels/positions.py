@@ -2,10 +2,12 @@
 
 from math import prod
 
+import numpy as np
+
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..index.elements import is_checked, is_in_memory
+from ..index.elements import are_within, is_checked, is_in_memory
 from ..run.failures import FLAG
 from .kernel import Kernel, Scratch, launch
 
@@ -20,7 +22,9 @@ class Written(Kernel):
     def matches(self, node, facts):
         x, y, index = node.args
         positions = _positions(index)
-        if positions is None or not node.size or not all([isinstance(a, Symbol) and a.dtype == node.dtype for a in (x, y)]):
+        if positions is None or not node.size or not isinstance(x, Symbol) or not hasattr(y, "shape"):
+            return False
+        if not x.dtype == y.dtype == node.dtype:
             return False
         # As many lines as positions, so that nothing is broadcast.
         return x.ndim > 0 and y.size > 0 and is_in_memory(node) and y.shape == (*positions.shape, *x.shape[1:])
@@ -30,7 +34,8 @@ class Written(Kernel):
         return None if x is y or x is _positions(index) else x
 
     def may_fail_in(self, step, schedule, fragile):
-        return not is_checked(_positions(step.roots[0].args[2]))
+        x, _, index = step.roots[0].args
+        return not is_checked(_positions(index)) and not are_within(_positions(index), x.shape[0])
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("positions")
@@ -47,7 +52,7 @@ class Written(Kernel):
 class FirstPlaces(Kernel):
     """Where each of some positions stands first."""
 
-    name = "first places"
+    name, is_linked = "first places", False
 
     def matches(self, node, facts):
         x = node.args[0]
@@ -56,13 +61,20 @@ class FirstPlaces(Kernel):
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("positions")
         x = node.args[0]
-        plan = code.FirstPlan(_INDEX_BITS[name_of(x.dtype)], x.size)
+        plan = code.FirstPlan(_INDEX_BITS[name_of(x.dtype)], self.is_linked, x.size)
         buffers = assembler.layout(step, x)[0], assembler.storage(node), Scratch(plan.room)
         return launch(step, plan, code.write_first, buffers, x.size * cost.FIRST_SECONDS, assembler)
+
+
+class NextPlaces(FirstPlaces):
+    """Where each of some positions stands next."""
+
+    name, is_linked = "next places", True
 
 
 def _positions(index):
     """The positions of an index that is one array of integers; None of others."""
     while isinstance(index, tuple) and len(index) == 1:
         index = index[0]
-    return index if isinstance(index, Symbol) and index.ndim and name_of(index.dtype) in _INDEX_BITS else None
+    is_array = isinstance(index, (Symbol, np.ndarray)) and index.ndim and name_of(index.dtype) in _INDEX_BITS
+    return index if is_array else None

@@ -8,11 +8,13 @@ from ...ops.networks._quantizing import PLAIN, format_of
 from ...ops.networks.quantized import FEW_ROWS
 from .. import cost
 from ..index.accesses import Operand
-from .kernel import Kernel, launch
+from .kernel import Kernel, Scratch, launch
 from .matmul import Matmul, product_launch
 
 #: So many weights of a row at least are read at a time; a row is a multiple of that, or the library's.
 _AT_ONCE, _PLAIN_AT_ONCE = 32, 16
+#: Of 32 activations of 8 bits the scale, and what it makes of their sum.
+_SCALES_BYTES = 8
 
 
 class QuantizedProduct(Kernel):
@@ -21,9 +23,9 @@ class QuantizedProduct(Kernel):
     name = "quantized product"
 
     def matches(self, node, facts):
-        x, blocks, form, first, last = node.args
+        x, blocks, form, first, last, activations = node.args
         is_short = not first and last is None and (form == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS)
-        return is_short and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
+        return activations is None and is_short and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
@@ -38,6 +40,38 @@ class QuantizedProduct(Kernel):
         return 2 * node.size * node.args[0].shape[-1]
 
 
+class IntegerProduct(QuantizedProduct):
+    """The same of activations that become integers of 8 bits."""
+
+    name = "integer product"
+
+    def matches(self, node, facts):
+        x, blocks, form, _, _, activations = node.args
+        # Others are products of rounded floats: see the op.
+        return activations is not None and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
+
+    def launches(self, step, assembler):
+        node, code, way = step.roots[0], assembler.code("quantized"), assembler.target.byte_dots
+        x, blocks, form, *_ = node.args
+        rows, count = prod(x.shape[:-1]), x.shape[-1]
+        codes, scales = Scratch(x.size), Scratch(x.size // _AT_ONCE * _SCALES_BYTES)
+        rounding = _rounded(step, x, codes, scales, assembler)
+        fields = {**_fields(form, assembler.target), "lanes": code.lanes_of(way), "has_tables": False}
+        plan = code.IntegerProduct(**fields, outputs=blocks.shape[0], count=count, rows=rows, way=way)
+        buffers = codes, scales, assembler.layout(step, blocks)[0], assembler.storage(node)
+        seconds = blocks.shape[0] * count * (cost.CODE_SECONDS + rows * cost.FEW_CODES_SECONDS)
+        return [rounding, *launch(step, plan, code.write_integer_product, buffers, seconds, assembler)]
+
+
+def _rounded(step, x, codes, scales, assembler):
+    """The launch that rounds activations to integers."""
+    code = assembler.code("quantized")
+    plan = code.Activations(min(assembler.target.lanes("float32"), 16), x.size)
+    unit = assembler.unit(plan.key, code.write_activations)
+    buffers, seconds = (assembler.layout(step, x)[0], codes, scales), x.size * cost.ENTRY_SECONDS
+    return assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, False, seconds, role="round")
+
+
 class QuantizedMatmul(Matmul):
     """Products of many rows by quantised weights, of which panels of numbers are packed, and those of cotangents by them."""
 
@@ -46,14 +80,15 @@ class QuantizedMatmul(Matmul):
     def matches(self, node, facts):
         x, blocks, form, *_ = node.args
         inputs = _inputs(node)
-        return form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1 and _is_whole(inputs, form)
+        is_of_floats = node.args[5:] in ((), (None,))
+        return is_of_floats and form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1 and _is_whole(inputs, form)
 
     def memory(self, node, facts):
         return [facts.base(node.args[0]), node.args[1]]
 
     def operands(self, step, accesses):
         node = step.roots[0]
-        x, blocks, _, first, last = node.args
+        x, blocks, _, first, last = node.args[:5]
         # From the first block of a buffer on, in bytes, since what shows a part of others is copied.
         buffer = accesses.layout(step, blocks)[0]
         inputs, outputs = _inputs(node), (blocks.shape[0] if last is None else last) - first

@@ -35,7 +35,7 @@ def computed_in_place(schedule, updates, kept, risky):
         is_free = last < number
         # Loops load an element before they store it, so a step may read its own target, if at that element alone. Other kernels
         # say whether they write over an operand.
-        if users == {step} and step.kernel.fuses and step.domain == leaf.shape:
+        if users == {step} and step.kernel.fuses and (step.domain == leaf.shape or step.kernel.rows_written(step) is not None):
             if step not in moved:
                 moved[step] = _moved(schedule, step)
             is_free = leaf not in moved[step]
@@ -49,8 +49,10 @@ def computed_in_place(schedule, updates, kept, risky):
 
 def _moved(schedule, step):
     """The nodes of which the kernel of a step reads other elements than the one that it writes."""
-    kind, roots, seen = schedule.facts.kind, set(step.roots), set()
-    stack = [(root, False) for root in roots]
+    kind, roots, seen, positions = schedule.facts.kind, set(step.roots), set(), step.kernel.rows_written(step)
+    # What rows are written over is read where they are written, or before all loops; where they stand is in memory of its own.
+    rows = [root.args[1] for root in step.roots if positions is not None and isinstance(root.args[1], Symbol)]
+    stack = [(root, False) for root in (roots if positions is None else rows)]
     while stack:
         node, is_moved = found = stack.pop()
         if found in seen:
@@ -60,6 +62,7 @@ def _moved(schedule, step):
         if node in roots or not schedule.is_loaded(node, step.stage):
             # A view, or a position that was computed, anywhere on the way: the loop reads elements that it has overwritten by
             # then, or will.
-            is_moved = is_moved or kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
-            stack.extend([(a, is_moved) for a in node.inputs])
+            is_own_row = positions is not None and kind(node).rows_at(node) is positions
+            is_moving = kind(node).is_moving or kind(node).shown(node, schedule.facts) is not None
+            stack.extend([(a, is_moved or (is_moving and not is_own_row)) for a in node.inputs])
     return {node for node, is_moved in seen if is_moved}

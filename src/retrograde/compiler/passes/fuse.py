@@ -16,6 +16,8 @@ from ...core.symbol import Symbol
 from .. import cost
 from ..index.rounded import rounded_values
 from ..kinds import Facts
+from .loops import Loops
+from .parted import parted
 from .recomputed import met_at_several_places
 
 
@@ -36,23 +38,26 @@ class Step:
 class Schedule:
     """The steps that compute `Outputs`, in order; nodes that are `stored` have memory.
 
-    facts  what is known of nodes, some of which may have been in another schedule
+    facts    what is known of nodes, some of which may have been in another schedule
+    stored   nodes that are to be stored whether or not they need be
+    unmoved  those among them that are not to be computed at other places than their own, but read there
     """
 
-    def __init__(self, outputs, facts=None):
+    def __init__(self, outputs, facts=None, stored=frozenset(), unmoved=frozenset()):
         self.outputs, self.facts = outputs, facts or Facts()
         self.nodes = outputs.nodes
-        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory()
+        self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory() | stored
         self.steps, self._read, self._computed = [], {}, {}
         #: The products that are not fused with sums in any kernel, and results of half precision that are rounded in all.
         self.rounded = rounded_values(self.nodes, self.facts)
-        self._unmoved = set()  # what is not to be computed at other places than its own, but read there
+        self._unmoved = set(unmoved)
         while True:
             # What is stored changes stages, and stages what several steps compute: again until nothing is added. Nodes are only
             # ever added, so it ends.
             self._stages = self._staged()
             self._available = self._available_from()
             self.steps, self._computed = self._grouped(), {}
+            self.loops = Loops(self.nodes, self.steps, self._available)
             expensive = self._expensive_and_shared()
             if not expensive:
                 # Asked last, since it follows all views of all loops: most graphs are done by then.
@@ -61,6 +66,14 @@ class Schedule:
             if not expensive:
                 break
             self.stored |= expensive
+
+    def remade(self, outputs, made):
+        """The schedule of `outputs` whose nodes are those of this one, but that some are `made` anew. What was worth storing here
+        is stored there at once: to find that out again takes as long as all else.
+        """
+        self.facts.hand_on(made)
+        stored, unmoved = ({made[node] for node in nodes if node in made} for nodes in (self.stored, self._unmoved))
+        return Schedule(outputs, self.facts, stored, unmoved)
 
     @cached_property
     def places(self):
@@ -90,7 +103,11 @@ class Schedule:
         for node in self.nodes:
             kind = self.facts.kind(node)
             if kind.is_work and not self._unmoved:  # most nodes: nothing but the operands, which the loop computes
-                stages[node] = usable[node] = max([usable[a] for a in node.inputs], default=0)
+                stage = 0
+                for a in node.inputs:
+                    if usable[a] > stage:  # noqa: PLR1730 - to call `max` takes twice as long
+                        stage = usable[a]
+                stages[node] = usable[node] = stage
                 continue
             if (memory := kind.memory(node, self.facts)) is not None:
                 read = [self._in_memory(a, stages) for a in memory]
@@ -130,7 +147,7 @@ class Schedule:
             domain, reduced = kind.domain(node, self.facts)
             key = kind.kernel.group(node, stage, domain, reduced)
             groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
-        return sorted(_with_shared_passes(groups.values()), key=lambda step: step.stage)
+        return sorted(parted(_with_shared_passes(groups.values()), self.is_loaded), key=lambda step: step.stage)
 
     def _available_from(self):
         """For each stored node the stage after which kernels read it from memory; -1 where all do."""
@@ -163,38 +180,19 @@ class Schedule:
         return found
 
     def _expensive_and_shared(self):
-        """Nodes that several steps would compute, and that are too expensive for that; so are tiles, each of which would be
-        computed at every place of the whole.
+        """Nodes that loops of several stages would compute, and that are too expensive for that; so are tiles, each of which would
+        be computed at every place of the whole.
         """
-        kind, stages, repeated = self.facts.kind, {}, set()
-        for step in self.steps:
-            if step.kernel.fuses:
-                repeated.update([n for n in self.computed_by(step) if stages.setdefault(n, step.stage) != step.stage])
+        kind, stored = self.facts.kind, self.stored
         tiled = {
-            n for n in stages if not kind(n).is_work and n not in self.stored and kind(n).tiles(n, self.facts) is not None
+            n for n in self.loops.computed if not (k := kind(n)).is_work and n not in stored and k.tiles(n, self.facts) is not None
             and self._is_expensive(n)
         }
         # What is stored is read; views and the like become addresses, and are no work by themselves.
-        expensive = {n for n in repeated if n not in self.stored and kind(n).is_work and self._is_expensive(n)}
+        shared = [n for n in self.loops.at_several_stages() if n not in stored and kind(n).is_work]
+        expensive = {n for n in shared if self._is_expensive(n)}
         # To store all of a chain would write every link; what is stored first makes the rest of the chain cheap.
-        return tiled | self._met_first(expensive) if expensive else tiled
-
-    def _met_first(self, expensive):
-        """Those of some nodes that a later step needs itself, rather than for another one of them."""
-        found = set()
-        for step in self.steps:
-            roots = set(step.roots) if step.kernel.fuses else set()
-            stack, seen = list(roots), set()
-            while stack:
-                node = stack.pop()
-                if node in seen or (node not in roots and self.is_loaded(node, step.stage)):
-                    continue
-                seen.add(node)
-                if node in expensive and self._stages[node] < step.stage:
-                    found.add(node)
-                else:
-                    stack.extend(node.inputs)
-        return found
+        return tiled | self.loops.met_first(expensive, self._stages) if expensive else tiled
 
     def computed_by(self, step):
         """The nodes whose values the kernel of `step` computes itself."""

@@ -70,9 +70,10 @@ class _Lowering:
             return node
         args = replaced(node.args, self._done.__getitem__)
         # Expanded before anything else, so that the rules below see primitives alone.
-        simpler = self._in_simpler_ops(node, args)
-        if simpler is not NotImplemented:
-            return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)
+        if node.op.expansion is not None or getattr(node.op, "is_foreign", False):
+            simpler = self._in_simpler_ops(node, args)
+            if simpler is not NotImplemented:
+                return tuple([self.lowered(part) for part in simpler]) if node.op.is_multiple else self.lowered(simpler)
         if node.op is PICK:
             # Of an op that was expanded the results are there, one by one.
             return args[0][args[1]] if args[0].__class__ is tuple else self._picked(node, args)
@@ -85,6 +86,8 @@ class _Lowering:
             known = folded(node.op, args, node.shape, node.dtype)
             if known is not None:
                 return known
+        if _is_ordinary(node):
+            return self._simplified(node, args)
         if involves_complex(node):
             return self._in_parts(node, args)
         return self._in_float32(node, args) if is_computed_wide(node, args) else self._simplified(node, args)
@@ -218,6 +221,26 @@ class _Lowering:
         return result.raw if isinstance(result, Value) else result
 
 
+#: The characters of NumPy's for dtypes that are computed as they are; the classes of arguments that have no dtype; and of those
+#: that are equal where they print alike.
+_ORDINARY = frozenset("?bBhHiIlLqQfd")
+_EXACT = frozenset([int, bool, str, type(None)])
+_HARMLESS = frozenset([Symbol, float, *_EXACT])
+
+
+def _is_ordinary(node):
+    """Whether a node meets neither complex numbers nor half precision, as is quickly seen of most."""
+    if node.dtype.char not in _ORDINARY:
+        return False
+    for a in node.inputs:
+        if a.dtype is None or a.dtype.char not in _ORDINARY:
+            return False
+    for a in node.args:
+        if a.__class__ not in _HARMLESS and not (a.__class__ is tuple and _EXACT.issuperset(map(type, a))):
+            return False
+    return True
+
+
 def _value_of_real(node):
     """A node of real numbers as a value; complex ones are taken apart first."""
     return node if node.dtype.kind == "c" else arrays.made(node)
@@ -249,4 +272,5 @@ def _argument_key(a):
         return constant_key(a)
     if isinstance(a, slice):
         return ("slice", a.start, a.stop, a.step)
-    return (type(a), repr(a))
+    # Text is for floats: it tells zeros of different sign apart, and NaN is equal to itself.
+    return (a.__class__, a if a.__class__ in _EXACT else repr(a))

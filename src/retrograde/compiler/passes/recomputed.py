@@ -44,9 +44,8 @@ def _that_move(moving, schedule):
     """
     if not moving:
         return []
-    fusing = [step for step in schedule.steps if step.kernel.fuses]
-    found = {_loop_of(step) for step in fusing if not moving.isdisjoint(schedule.computed_by(step))}
-    return [step for step in fusing if 1 in step.domain or _loop_of(step) in found]
+    found = schedule.loops.of(moving)
+    return [step for step in schedule.steps if step.kernel.fuses and (1 in step.domain or _loop_of(step) in found)]
 
 
 def _loop_of(step):

@@ -15,7 +15,6 @@ from ...core.symbol import Outputs, Symbol, remade, renewed, replaced
 from .. import cost
 from ..graph.infer import called
 from ..index.elements import AFTER, PARTNERS
-from .fuse import Schedule
 from .memory import lifetimes
 
 
@@ -26,8 +25,9 @@ def rematerialised(schedule):
     # What stays in the cache costs nothing to keep: small programs are left before anything is asked of their graph.
     if sum([node.nbytes for node in candidates]) < cost.REMATERIALISED_BYTES:
         return schedule
-    outputs = _Rewriting(schedule).outputs(candidates)
-    return schedule if outputs is schedule.outputs else Schedule(outputs, schedule.facts)
+    rewriting = _Rewriting(schedule)
+    copies = rewriting.copies(candidates)
+    return schedule.remade(*rewriting.rebuilt(copies)) if copies else schedule
 
 
 class _Rewriting:
@@ -38,15 +38,16 @@ class _Rewriting:
         self._facts, self._kept = draft.facts, {o for o in draft.outputs if isinstance(o, Symbol)}
         self._last = {node: last for node, (_, last) in lifetimes(draft, self._kept).items()}
         self._users, self._partners = {}, {}
+        loops = draft.loops.of([node for node in draft.nodes if node.op is not None and node.op.name in PARTNERS])
         for number, step in draft.numbered():
             for node in draft.read_by(step):
                 self._users.setdefault(node, []).append((number, step))
-            if step.kernel.fuses and prod(step.domain) >= cost.REMATERIALISED_NUMBERS:
+            if step.kernel.fuses and (step.stage, step.domain) in loops and prod(step.domain) >= cost.REMATERIALISED_NUMBERS:
                 found = [node for node in draft.computed_by(step) if node.op is not None and node.op.name in PARTNERS]
                 self._partners |= {_application(node.op.name, node.args): (number, step) for node in found}
 
-    def outputs(self, candidates):
-        """The new graph."""
+    def copies(self, candidates):
+        """By node that reads other copies of some of the `candidates` than are there, these by what they are copies of."""
         copies = {}
         for node in candidates:
             found = self._late_users(node)
@@ -56,7 +57,7 @@ class _Rewriting:
                 for step in late:
                     for root in step.roots:
                         copies.setdefault(root, {})[node] = copy
-        return self._rebuilt(copies) if copies else self._outputs
+        return copies
 
     def _late_users(self, node):
         """The steps, all of them products, that had better read another copy, and what this waits for; None if keeping the node is
@@ -150,8 +151,8 @@ class _Rewriting:
                 stack.extend((a, False) for a in n.inputs)
         return made[node]
 
-    def _rebuilt(self, copies):
-        """The outputs, with the users of copies and all that depends on them made anew."""
+    def rebuilt(self, copies):
+        """The outputs, with the users of copies and all that depends on them made anew; and for each node what it became."""
         made = {}
         for node in self._outputs.nodes:
             here = copies.get(node)
@@ -159,7 +160,7 @@ class _Rewriting:
                 made[node] = remade(node, made)
             else:
                 made[node] = renewed(node, replaced(node.args, lambda a, here=here: self._shown(a, here, made)))
-        return Outputs([made[o] if isinstance(o, Symbol) else o for o in self._outputs])
+        return Outputs([made[o] if isinstance(o, Symbol) else o for o in self._outputs]), made
 
     def _shown(self, argument, here, made):
         """An argument of a user: the same views, of a copy if it is one of what has copies `here`."""

@@ -4,7 +4,7 @@ Of the rules of one op the first that matches is applied, until none does; each 
 `tests/compiler/rules/test_rules.py` has an example for each row: a graph that is another one without it, with the same values.
 """
 
-from . import adding, algebra, choosing, folding, layout, pooling, products, sums
+from . import adding, algebra, choosing, folding, layout, pooling, products, row_updates, sums
 from .rule import Pattern, Rule
 
 _MOVEMENTS = ("reshape", "broadcast_to", "expand_dims", "squeeze", "transpose", "permute_dims", "moveaxis")
@@ -57,6 +57,8 @@ PATTERNS = (
             "the derivative of a loop over parts of an array writes each part once"),
     Pattern("max pooling before relu", ("max_pool2d_with_taps",), pooling.pooled_first,
             "relu and its slope meet one number of each window"),
+    Pattern("written where they are computed", ("set_at",), row_updates.written_where_they_are_computed,
+            "a row of a table is read, computed with and written in one pass, and without a copy of the table"),
     Pattern("written as read", ("attention_with_sums",), layout.written_as_read,
             "heads that are joined next are not copied for it"),
 )

@@ -17,6 +17,7 @@ from ..graph.recorder import PICK, Recorder
 from .attempt import Attempt
 from .captures import Capture, Gradient, gradient_of
 from .concrete import contents, rereader
+from .formulas import applied
 from .frozen import INSTEAD, Frozen
 
 __all__ = ["PICK", "Capture", "Gradient", "Trace"]
@@ -326,6 +327,9 @@ class Trace(Recorder):
         if not isinstance(value.raw, Symbol) and id(value) not in self._own:
             self._hooked.append((value, handle))
             self.on_failure(handle.remove)
+
+    def repeated(self, known, key, formula, values):
+        return applied(self, known, key, formula, values)
 
     def on_failure(self, undo):
         """Call `undo` if the trace fails."""

@@ -49,6 +49,20 @@ def first_places(x, /):
     return first[np.reshape(inverse, -1)].astype(np.int64, copy=False)
 
 
+@search(is_public=False, result_shape=lambda x: x.shape, result_dtype=lambda _: np.dtype(np.int64), samples=(
+    call(np.array([7, 2, 7, 7, 2, 9])), call(np.array([5]))))
+def next_places(x, /):
+    """For each element of the vector `x` of integers the place where an equal one stands next; the first one after the last."""
+    order = np.argsort(x, kind="stable")
+    is_last = np.append(x[order[1:]] != x[order[:-1]], x.size > 0)
+    ends = np.flatnonzero(is_last)
+    following = np.append(order[1:], order[:1])
+    following[ends] = order[np.append(0, ends[:-1] + 1)[: len(ends)]]
+    result = np.empty(x.shape, np.int64)
+    result[order] = following
+    return result
+
+
 def nonzero(x, /):
     """The positions of the elements of `x` that are not zero: for each axis one vector of integers.
 

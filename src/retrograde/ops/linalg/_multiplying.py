@@ -43,7 +43,7 @@ def fitting(found, dtype):
         if least < np.iinfo(dtype).min or greatest > np.iinfo(dtype).max:
             most = greatest if greatest > np.iinfo(dtype).max else least
             raise DTypeError(f"a sum of products must fit its dtype {dtype}, and one is {most}; use a wider dtype, as by "
-                             "x.astype(rg.int64), or floats")
+                             "x.astype(rg.int64), rg.integer_matmul for int8 and uint8, or floats")
     return found.astype(dtype, copy=False)
 
 

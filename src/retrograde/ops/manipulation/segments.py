@@ -73,6 +73,20 @@ def segment_min(x, /, segments, count):
     return _folded(np.minimum, x, segments, count, greatest)
 
 
+@reduction(is_public=False, is_differentiable=False, result_shape=lambda x, _: x.shape, result_dtype=lambda x, _: x.dtype,
+           samples=(call((4, 2), places=np.array([2, 1, 3, 0])),))
+def sum_along_places(x, /, places):
+    """For each row of `x` the sum of all in its ring, in the order in which `places` leads through it: from the row that comes next
+    up to the row itself. `places`, such as `next_places` gives, has each row once.
+    """
+    own = np.arange(len(places))
+    at, total = places, x[places]
+    while (going := np.flatnonzero(at != own)).size:
+        at = np.where(at != own, places[at], at)
+        total[going] += x[at[going]]
+    return total
+
+
 def _folded(function, x, segments, count, start):
     result = np.full_like(x, start, shape=(count, *x.shape[1:]))
     function.at(result, _checked(x, segments, count), x)

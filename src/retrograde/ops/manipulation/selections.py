@@ -137,6 +137,18 @@ put.defvjp(lambda g, positions: put(g, np.zeros((), g.dtype), positions),
            lambda g, positions: getitem(g.reshape(-1), positions))
 
 
+@indexing(is_public=False, is_differentiable=False, makes_views=False, result_shape=lambda x, *_: x.shape,
+          result_dtype=lambda x, *_: x.dtype,
+          samples=(call((4, 3), (3, 3), positions=np.array([2, 0, 2]), counts=np.array([False, True, True])),))
+def put_rows(x, y, /, positions, counts):
+    """A copy of `x` in which the rows of `y` stand at `positions` along the first axis, those that are among `counts`; no position
+    of these occurs twice, and none is negative.
+    """
+    result = np.array(x, copy=True, subok=True)
+    result[positions[counts]] = y[counts]
+    return result
+
+
 def _written(g, y_shape, index):
     taken = getitem(g, index)
     if not _is_basic(_usable(index)):

@@ -2,6 +2,7 @@
 
 import math
 import string
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ...ops.axes.reductions import sum
 from ...ops.complexes import conj
 from ...ops.elementary.arithmetic import power
 from ...ops.elementary.comparisons import where
+from ...ops.elementary.conversions import astype
 from ...ops.elementary.rounding import floor
 from ...ops.images.convolution import conv1d
 from ...ops.linalg import contractions, tensors
@@ -48,15 +50,25 @@ def vdot(a, b, /):
     return contractions.matmul(conj(ravel(stacked(a))), ravel(stacked(b)))
 
 
-def einsum(*operands, out=None, optimize=False, **rest):
-    """Sums of products by subscripts, or by lists of axes after each operand."""
+def einsum(*operands, out=None, optimize=False, dtype=None, **rest):
+    """Sums of products by subscripts, or by lists of axes after each operand; with a `dtype` they are computed in that."""
     refuse("einsum", out=out, **rest)
+    made = stacked if dtype is None else partial(_stacked_in, np.dtype(dtype))
     if isinstance(operands[0], str):
-        return contractions.einsum(operands[0], *map(stacked, operands[1:]))
+        return contractions.einsum(operands[0], *map(made, operands[1:]))
     arrays, axes = operands[: len(operands) // 2 * 2 : 2], operands[1::2]
     result = operands[-1] if len(operands) % 2 else None
     subscripts = ",".join(map(_letters, axes)) + ("" if result is None else "->" + _letters(result))
-    return contractions.einsum(subscripts, *map(stacked, arrays))
+    return contractions.einsum(subscripts, *map(made, arrays))
+
+
+def _stacked_in(dtype, x):
+    """An operand as a tensor of a dtype, which must hold all its numbers."""
+    found = stacked(x)
+    if not np.can_cast(found.dtype, dtype):
+        raise DTypeError(f"einsum with dtype={dtype} needs operands whose numbers that holds, got {found.dtype}; convert them by "
+                         f"x.astype({dtype})")
+    return astype(found, dtype)
 
 
 def _letters(axes):

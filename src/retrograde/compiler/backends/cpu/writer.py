@@ -14,7 +14,7 @@ class Writer:
     launch = Launch
 
     def __init__(self, target, threads=None):
-        self.target, self._threads, self._known = target, threads, {}
+        self.target, self._threads, self._known, self._units = target, threads, {}, {}
 
     @property
     def threads(self):
@@ -22,8 +22,12 @@ class Writer:
         return self._threads or get_num_threads()
 
     def unit(self, key, write, is_final=False):
-        """The unit that `write(module, name)` writes; see `unit_of`."""
-        return unit_of(key, write, self.target, is_final)
+        """The unit that `write(module, name)` writes; see `unit_of`. Named once for equal keys: a name is a digest."""
+        told = repr(key), is_final  # by its text, as the name: 1 and 1.0 are equal, and other code
+        found = self._units.get(told)
+        if found is None:
+            found = self._units[told] = unit_of(key, write, self.target, is_final)
+        return found
 
     def once(self, make, *arguments):
         """`make(*arguments)`, a plan that depends on nothing else; made once for equal arguments, as those of equal layers are."""

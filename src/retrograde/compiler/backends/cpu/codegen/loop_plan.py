@@ -165,8 +165,8 @@ class LoopPlan:
     def read_once(self):
         """The numbers of entries that nothing but one other entry reads."""
         readers = Counter(chain.from_iterable(map(arguments_of, self.box.entries)))
-        readers.update(store.value for store in self.box.stores)
-        return frozenset(n for n, count in readers.items() if count == 1) - {store.value for store in self.box.stores}
+        stored = list(chain.from_iterable([store.reads for store in self.box.stores]))
+        return frozenset(n for n, count in readers.items() if count == 1).difference(stored)
 
     @cached_property
     def fused(self):
@@ -209,7 +209,6 @@ class LoopPlan:
         """How many entries are written."""
         return len(self.written)
 
-
     @property
     def words(self):
         """The run-time numbers in order."""
@@ -228,9 +227,12 @@ class LoopPlan:
         entries = tuple(
             self._entry_key(item, place) if isinstance(item, int) else self._run_key(item, place) for item in self.items
         )
-        stores = tuple([(place[id(s.buffer)], s.value, s.start != 0, s.steps, s.dtype, s.combine, s.part) for s in box.stores])
+        stores = tuple([(place[id(s.buffer)], s.start != 0, s.steps, s.dtype, s.combine, s.part, s.reads, s.chosen)
+                        for s in box.stores])
         loops = lengths, box.is_reduced, vector, rest, split, self._width()
-        return ("loop", self.rows is not None, self.lanes, loops, entries, stores, self.tapes)
+        # Positions in frames are of one block; those of later ones are not there yet.
+        frames = None if self.rows is None else tuple([id(b) in self.rows.local for b in self.framed if b.dtype.kind == "i"])
+        return ("loop", frames, self.lanes, loops, entries, stores, self.tapes)
 
     @property
     def is_cut(self):
@@ -255,7 +257,7 @@ class LoopPlan:
     def _entry_key(self, number, place):
         entry = self.box.entries[number]
         if isinstance(entry, Load):
-            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, entry.guard, entry.chosen, entry.part
+            return place[id(entry.buffer)], entry.start != 0, entry.steps, entry.dtype, *entry[4:6], entry.part, entry.follows
         if isinstance(entry, (Inside, Select)):
             return entry
         if isinstance(entry, Constant):
@@ -354,7 +356,7 @@ def _is_product(entry):
 
 def _scales(box, written):
     """The numbers of constants that are nothing but factors and divisors in the entries that are written."""
-    scaling, others, entries = set(), {store.value for store in box.stores}, [box.entries[i] for i in written]
+    scaling, others, entries = set(), {n for store in box.stores for n in store.reads}, [box.entries[i] for i in written]
     constants = {
         i for i, e in zip(written, entries, strict=True)
         if isinstance(e, Constant) and isinstance(e.value, (int, float)) and not isinstance(e.value, bool)

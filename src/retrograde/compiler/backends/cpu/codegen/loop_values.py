@@ -58,12 +58,15 @@ class Values:
 
     def _first_part(self, name, part, moved=None):
         """As `_address`; of complex numbers where the real part is."""
+        return self.k.offset(self.pointers[id(part.buffer)], self._element(name, part, moved), part.dtype)
+
+    def _element(self, name, part, moved=None):
+        """Which element of its buffer an entry or store `part` is, counted in parts of complex numbers."""
         moves = [move for move in (self.entry.numbers.get(name), moved) if move is not None]
         for loop, step in enumerate(part.steps):
             if step:
                 moves.append(self.counters[loop] if step == 1 else self.ir.mul(self.counters[loop], _INDEX(step)))
-        place = reduce(self.ir.add, moves) if moves else 0
-        return self.k.offset(self.pointers[id(part.buffer)], place, part.dtype)
+        return reduce(self.ir.add, moves) if moves else 0
 
     def _load(self, number, entry, moved=None):
         # Transposed beforehand: the vectors of some iterations of another loop were read together.
@@ -121,9 +124,11 @@ class Values:
     def _chosen(self, entry, where, step, mask):
         """Elements at positions that are computed; a position that is out of range is noted, and read as the first."""
         ((number, stride, size, is_known),) = entry.chosen
+        if entry.follows:
+            return self._followed(entry, where, step, mask)
         if is_known and self._is_table(number):
             return self._chosen_by_table(entry, where, step)
-        position = self.k.convert(self.values[number], "int64") if is_known else self._position(self.values[number], size, mask)
+        position = self.k.convert(self.values[number], "int64") if is_known else self._found_position(number, size, mask)
         if self.lanes == 1 or lanes_of(position) == 1:
             at = self.k.offset(where, self.ir.mul(position, _INDEX(stride)), entry.dtype)
             if self.lanes == 1 or step == 0:
@@ -136,6 +141,34 @@ class Values:
             place = self.ir.add(self.ir.mul(self.k.lane(position, lane), _INDEX(stride)), _INDEX(lane * step))
             places.append(self.k.offset(where, place, entry.dtype))
         return self._gathered(entry, places, mask)
+
+    def _followed(self, entry, where, step, mask):
+        """The sum of the elements of a ring, from the one that its link leads to up to its own."""
+        b, ((number, stride, *_),) = self.ir, entry.chosen
+        links, is_one = self.box.entries[number], self.lanes == 1 or step == 0
+        own = self._element(("start", number), links) or _INDEX(0)
+
+        def read(place):
+            at = self.k.offset(where, b.mul(place, _INDEX(stride)), entry.dtype)
+            return self.k.load(at, entry.dtype, 1) if is_one else self._side_by_side(at, mask, entry.dtype)
+
+        first = self.k.convert(self.values[number], "int64")
+        start, before = read(first), b.block
+        look, follow, end = (b.append_basic_block(name) for name in ("look", "follow", "end"))
+        b.branch(look)
+        b.position_at_end(look)
+        place, total = b.phi(_INDEX), b.phi(type_of(entry.dtype, 1 if is_one else self.lanes))
+        b.cbranch(b.icmp_signed("==", place, own), end, follow)
+        b.position_at_end(follow)
+        at = self.k.offset(self.pointers[id(links.buffer)], place, links.dtype)
+        later = self.k.convert(self.k.load(at, links.dtype, 1), "int64")
+        longer = self.k.add(total, read(later))
+        b.branch(look)
+        for phi, once, again in ((place, first, later), (total, start, longer)):
+            phi.add_incoming(once, before)
+            phi.add_incoming(again, b.block)
+        b.position_at_end(end)
+        return total
 
     def _is_table(self, number):
         """Whether an entry is read from memory side by side along the vector loop."""
@@ -162,6 +195,21 @@ class Values:
 
     def _lane_of(self, mask, lane):
         return self.ir.extract_element(mask, ir.IntType(32)(lane))
+
+    def _find_positions(self, level):
+        """The positions that are known inside of `level` loops, outside of the one in vectors: each is looked at once there."""
+        if self.vector is None or self.plan.runs or level > self.loops.index(self.vector):
+            return
+        parts = [*[e for e in self.box.entries if isinstance(e, Load) and e.guard is None], *self.box.stores]
+        for number, _, size, is_known in dict.fromkeys([chosen for part in parts for chosen in part.chosen]):
+            if not is_known and self.plan.levels[number] == level:
+                self.found_positions[number, size] = self._position(self.values[number], size, None)
+
+    def _found_position(self, number, size, mask):
+        """The position that an entry says, as `_position`; found before where it could be."""
+        # Where a piece is not, no position need be one.
+        is_known = mask is self.mask and (number, size) in self.found_positions
+        return self.found_positions[number, size] if is_known else self._position(self.values[number], size, mask)
 
     def _position(self, value, size, mask):
         """A position counted from the front, 0 in place of one that is out of range."""

@@ -74,7 +74,11 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         self.counters, self.values, self.mask, self.masked_level = {}, {}, None, None
         self.sums, self.rows, self.products = {}, {}, {}
         self.tapes = Tapes(plan, entry, self.k) if plan.runs else None
-        self.early, self.late = {}, []
+        #: Positions that are known outside of the vector loop, by their entry and how many there are.
+        self.early, self.late, self.found_positions = {}, [], {}
+        #: The entry that says whether a row is written at all, and inside of how many loops that is known.
+        self.counts = self.box.stores[0].counts if self.box.has_rows else None
+        self.counted = -1 if self.counts is None else plan.levels[self.counts]
         self._find_early()
         self._find_distant()
 
@@ -93,6 +97,15 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
         self.k.is_packed = self.is_packed and self.mask is None
         self._prefetch(level)
         self._compute(level)
+        self._find_positions(level)
+        if level == self.counted:
+            with self.ir.if_then(self.k.any(self.values[self.counts])):
+                self._go_on(level)
+        else:
+            self._go_on(level)
+
+    def _go_on(self, level):
+        """Do what is inside of more loops than `level`, and after them what ends there."""
         if level == self.kept:
             self._clear_sums()
         if level == len(self.loops):
@@ -227,7 +240,7 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
     def _write(self, number, store, value):
         value = self.k.as_stored(self._held(value, store.dtype), store.dtype)
         step = store.steps[self.vector] if self.vector is not None else 0
-        where = self._address(("store", number), store)
+        where = self._address(("store", number), store, self._row_of(store))
         if self.lanes == 1 or step == 0:
             self.k.store(value, where)
             return
@@ -238,6 +251,13 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
             self.k.store_masked(value, where, self.mask)
         else:
             self.k.store(value, where)
+
+    def _row_of(self, store):
+        """Where the row that is written begins, where its position is data."""
+        if not store.chosen:
+            return None
+        ((number, stride, size, _),) = store.chosen
+        return self.ir.mul(self._found_position(number, size, None), _INDEX(stride))
 
     def _write_both(self, number, store):
         """Store both parts of complex numbers that lie in order, of which the first one is store `number`."""

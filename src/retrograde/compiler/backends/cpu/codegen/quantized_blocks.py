@@ -163,14 +163,18 @@ def _signed(word):
 class _FourBits(Block):
     """Q4_K: eight parts of 32 codes, each with a scale and a least number of 6 bits."""
 
-    def weights(self, r, pointer):
+    def scales(self, r, pointer):
+        """The scales of the parts, and the numbers that are taken away: vectors of eight."""
         b = r.b
         words = [r.word(pointer, place) for place in (4, 8, 12)]
         six, four, two = (lambda x, bits=bits: b.and_(x, I32(bits)) for bits in (0x3F3F3F3F, 0x0F0F0F0F, 0x03030303))
         upper = [b.shl(two(b.lshr(word, I32(6))), I32(4)) for word in words[:2]]
         scales = six(words[0]), b.or_(four(words[2]), upper[0])
         leasts = six(words[1]), b.or_(four(b.lshr(words[2], I32(4))), upper[1])
-        scales, leasts = [self._numbers(r, pair, r.half(pointer, place)) for pair, place in ((scales, 0), (leasts, 2))]
+        return [self._numbers(r, pair, r.half(pointer, place)) for pair, place in ((scales, 0), (leasts, 2))]
+
+    def weights(self, r, pointer):
+        b, (scales, leasts) = r.b, self.scales(r, pointer)
         for pair in range(4):
             codes = [r.nibbles(r.bytes(pointer, 16 + 32 * pair + place)) for place in (0, 16)]
             for half in range(2):
@@ -194,10 +198,13 @@ class _FourBits(Block):
 class _SixBits(Block):
     """Q6_K: sixteen parts of 16 codes, each with a scale of 8 bits; two bits of each code lie apart."""
 
-    def weights(self, r, pointer):
-        b, short = r.b, ir.VectorType(BYTE, 16)
+    def scales(self, r, pointer):
+        """The scales of the parts, a vector of sixteen."""
         scales = r.floats_of(r.integers_of(r.bytes(pointer, 192), is_signed=True))
-        scales = b.fmul(scales, emit.splat(b, r.half(pointer, 208), 16))
+        return r.b.fmul(scales, emit.splat(r.b, r.half(pointer, 208), 16))
+
+    def weights(self, r, pointer):
+        b, short, scales = r.b, ir.VectorType(BYTE, 16), self.scales(r, pointer)
         for half in range(2):
             low = [r.nibbles(r.bytes(pointer, 64 * half + place)) for place in (0, 16, 32, 48)]
             high = [r.bytes(pointer, 128 + 32 * half + place) for place in (0, 16)]

@@ -83,7 +83,8 @@ def taped(entries, runs, stores):
             for a in arguments_of(entry):
                 note(a)
     for store in stores:
-        note(store.value)
+        for number in store.reads:
+            note(number)
     return [sorted(slots) for slots in found]
 
 

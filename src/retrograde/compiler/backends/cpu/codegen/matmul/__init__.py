@@ -6,9 +6,11 @@ products that have some alike. `Plan.descriptor(count)` cuts the work in `count`
 a workspace of `Plan.workspace_bytes` aligned to 64. Sums over k are never split, so C has the same bits for any count.
 """
 
-from .choose import choose, choose_blocks, choose_pairs, choose_panels
+from .choose import choose, choose_blocks, choose_integer_pairs, choose_pairs, choose_panels
 from .entries import write
+from .integer_pairs import Widening, write_widening
 from .plan import Plan
 from .spec import Blocks
 
-__all__ = ["Blocks", "Plan", "choose", "choose_blocks", "choose_pairs", "choose_panels", "write"]
+__all__ = ["Blocks", "Plan", "Widening", "choose", "choose_blocks", "choose_integer_pairs", "choose_pairs", "choose_panels",
+           "write", "write_widening"]

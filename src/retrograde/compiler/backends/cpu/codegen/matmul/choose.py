@@ -7,7 +7,7 @@ from .cache_blocks import even_block, k_block
 from .fields import batch_fields, fields
 from .layouts import block_packing, packed_layout, widest_tile
 from .plan import Plan, aligned
-from .register_tiling import PAIRS, Panels, tiled
+from .register_tiling import INTEGER_PAIRS, PAIRS, Panels, tiled
 from .spec import Dots, Loops, Packing, Stream
 from .tile_sizes import even_tiles, tile_size
 
@@ -60,6 +60,14 @@ def choose_pairs(target, problem):
         return None
     # Half of k, in items of four bytes: a step over a pair goes over two numbers.
     return tiled(target, problem._replace(k=problem.k // 2), False, PAIRS)
+
+
+def choose_integer_pairs(target, problem):
+    """The plan of a product of integers of 16 bits, of an even number of steps, with a result in row-major order. The strides of
+    operands are in numbers of theirs, those of the result in float32, as which integers of 32 bits are moved.
+    """
+    problem = problem.normal()
+    return tiled(target, problem._replace(k=problem.k // 2), False, INTEGER_PAIRS)
 
 
 def _fits_dots(target, problem):

@@ -6,7 +6,7 @@ The places are of A, B, C and the workspace; the numbers tell where each of the 
 from ..emit import BYTE, I64, address
 from ..entry import Entry
 from . import dots, packing, product, stream, tiles
-from .spec import BlockPacking, Dots, Loops, Packing, PairPacking, PairTile, Stream, Tile
+from .spec import BlockPacking, Dots, IntegerPairTile, Loops, Packing, PairPacking, PairTile, Stream, Tile
 
 #: The numbers of a product of rows before its two descriptors: of A and of C where it starts, and how far it moves with each block
 #: and with each frame; the size of a workspace, of which each frame has one, all in bytes; and the words of a descriptor.
@@ -68,6 +68,7 @@ _WRITERS = {
     Loops: _write_loops,
     Tile: lambda module, name, spec: tiles.build(module, spec, name),
     PairTile: lambda module, name, spec: tiles.build(module, spec, name),
+    IntegerPairTile: lambda module, name, spec: tiles.build(module, spec, name),
     Packing: lambda module, name, spec: packing.build(module, spec, name),
     PairPacking: lambda module, name, spec: packing.build(module, spec, name),
     BlockPacking: lambda module, name, spec: packing.build(module, spec, name),

@@ -19,7 +19,7 @@ from .layouts import (
     widest_tile,
 )
 from .plan import Plan, aligned
-from .spec import Loops, Packing, PairTile, Tile
+from .spec import IntegerPairTile, Loops, Packing, PairTile, Tile
 from .tile_sizes import even_tiles, tile_size
 
 
@@ -46,6 +46,8 @@ class Items(NamedTuple):
 NUMBERS = Items(left_layout, right_layout, fields, batch_fields, Tile, Packing)
 #: A pair of numbers of bfloat16.
 PAIRS = Items(left_layout_of_pairs, right_layout_of_pairs, fields_of_pairs, batch_fields_of_pairs, PairTile, packing_of_pairs)
+#: A pair of integers of 16 bits.
+INTEGER_PAIRS = PAIRS._replace(tile=IntegerPairTile)
 
 
 def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=None):

@@ -7,7 +7,7 @@ from .....target import ITEM_BYTES
 from .. import emit
 from ..quantized_blocks import BLOCKS
 from ..vectors import InVectors
-from . import pairs
+from . import integer_pairs, pairs
 
 #: The functions whose addresses come before the numbers; 0 where a product has none.
 FUNCTIONS = ("tall", "short", "tall_tail", "short_tail", "left", "right")
@@ -79,6 +79,10 @@ class Tile(InVectors):
     #: Adds products in another way than one by one, if there is one.
     add_products = None
 
+    def added(self, b, x, y):
+        """The sum of two vectors of sums."""
+        return b.fadd(x, y)
+
     @property
     def item_bytes(self):
         """Bytes of one number."""
@@ -92,6 +96,18 @@ class PairTile(Tile):
     def add_products(self):
         """How products are added."""
         return pairs.products_added
+
+
+class IntegerPairTile(Tile):
+    """A tile whose steps each take two integers of 16 bits of k, and whose sums are integers: see `integer_pairs`."""
+
+    @property
+    def add_products(self):
+        """How products are added."""
+        return integer_pairs.products_added
+
+    def added(self, b, x, y):
+        return integer_pairs.added(b, x, y)
 
 
 @dataclass(eq=False, repr=False)

@@ -96,7 +96,7 @@ def _store(tile, sums):
     with builder.if_else(_is_added(tile)) as (added, fresh):
         with added:
             for value, place in pairs:
-                emit.store(builder, builder.fadd(emit.load(builder, place, vector), value), place)
+                emit.store(builder, tile.spec.added(builder, emit.load(builder, place, vector), value), place)
         with fresh:
             for value, place in pairs:
                 emit.store(builder, value, place)
@@ -126,7 +126,7 @@ def _store_vector(tile, i, j, slot):
     builder, spec = tile.builder, tile.spec
     place, mask = tile.place(i, j), tile.column_mask(j)
     with builder.if_then(_is_added(tile)):
-        total = builder.fadd(_current(tile, place, j, mask), emit.load(builder, slot, spec.vector))
+        total = spec.added(builder, _current(tile, place, j, mask), emit.load(builder, slot, spec.vector))
         emit.store(builder, total, slot)
     if spec.is_c_contiguous:
         emit.store(builder, emit.load(builder, slot, spec.vector), place, mask)

@@ -1,4 +1,5 @@
-"""For each of some positions the place where an equal one stands first: `out[i] = min {j : positions[j] = positions[i]}`.
+"""For each of some positions the place where an equal one stands first, `out[i] = min {j : positions[j] = positions[i]}`, or next,
+after the last one the first again.
 
 A table of places, twice as long as the positions at least, is filled from the first position on: one that is there already is found
 where its hash says, or a few places behind that.
@@ -16,9 +17,10 @@ _EMPTY = I32(-1)
 
 
 class FirstPlan(NamedTuple):
-    """`count` positions, looked up in a table of 2**`bits` places."""
+    """`count` positions, looked up in a table of 2**`bits` places; places that are `is_linked` lead to the next one."""
 
     index_bits: int
+    is_linked: bool
     count: int
     chunks: int = 1
 
@@ -35,7 +37,7 @@ class FirstPlan(NamedTuple):
     @property
     def key(self):
         """What the code depends on."""
-        return "first places", self.index_bits
+        return "first places", self.index_bits, self.is_linked
 
     @property
     def words(self):
@@ -76,8 +78,26 @@ def write_first(module, name, plan):
         b.store(b.trunc(i.index, I32), emit.address(b, table, at, I32))
         b.branch(found)
         b.position_at_end(found)
-        first = b.phi(I64)
-        first.add_incoming(place, meet)
-        first.add_incoming(i.index, fill)
-        b.store(first, emit.address(b, out, i.index, I64))
+        known = b.phi(I64)
+        known.add_incoming(place, meet)
+        known.add_incoming(i.index, fill)
+        (_link if plan.is_linked else _note_first)(b, out, i.index, known, emit.address(b, table, at, I32))
     b.ret_void()
+
+
+def _note_first(b, out, i, known, _):
+    """Place `i` has an equal position first at the place that is `known` by the table, which may be itself."""
+    b.store(known, emit.address(b, out, i, I64))
+
+
+def _link(b, out, i, known, entry):
+    """Place `i` comes after the one that is `known` by the table, if that is another, and before the first one; the `entry` of the
+    table knows the last one.
+    """
+    b.store(i, emit.address(b, out, i, I64))
+    before = emit.address(b, out, known, I64)
+    first = b.load(before, typ=I64)
+    # A position that is new has just been linked to itself, and stays so.
+    b.store(i, before)
+    b.store(first, emit.address(b, out, i, I64))
+    b.store(b.trunc(i, I32), entry)

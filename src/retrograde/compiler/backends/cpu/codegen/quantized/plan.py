@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from ......ops.networks._rounding import BLOCK
 from ..... import cost
 from ..quantized_blocks import BLOCKS
 from ..vectors import InVectors
+from .codes import CODES
 
 _TILE = 8
 
@@ -53,15 +55,20 @@ class Product(_Quantized):
         """So many rows at most are computed at once, each of which takes a register or two."""
         return min(self.rows, _TILE)
 
+    @property
+    def most_together(self):
+        """How many outputs are computed at once, for one row: their sums fill the time that each of them waits."""
+        return self.block.together
+
     def together(self, rows):
-        """How many outputs are computed at once, for so many rows: their sums fill the time that each of them waits."""
-        return max(1, self.block.together // rows)
+        """How many outputs are computed at once, for so many rows."""
+        return max(1, self.most_together // rows)
 
     @property
     def step(self):
         """How many outputs a chunk has: a multiple of those that are computed at once."""
         share = cost.QUANTIZED.share(self.outputs, self.outputs * self.count)
-        return -(-share // self.block.together) * self.block.together
+        return -(-share // self.most_together) * self.most_together
 
     @property
     def chunks(self):
@@ -72,6 +79,62 @@ class Product(_Quantized):
     def words(self):
         """The numbers that the code is handed."""
         return self.outputs, self.blocks, self.step
+
+
+@dataclass(eq=False, repr=False)
+class IntegerProduct(Product):
+    """The same of activations of 8 bits, whose products by codes are added up in the `way` of the processor: see `dots`."""
+
+    way: str
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return ("integer product", self.format, self.lanes, self.is_fused, self.has_halves, self.way, self.rows)
+
+    @property
+    def codes(self):
+        """How blocks of the format are read as integers."""
+        return CODES[self.format]
+
+    @property
+    def most_together(self):
+        return self.codes.together
+
+
+@dataclass(eq=False, repr=False)
+class Activations(InVectors):
+    """The integers of 8 bits of `count` numbers, whose code is for a processor with vectors of `lanes`."""
+
+    lanes: int
+    count: int
+
+    dtype = "float32"
+
+    @property
+    def key(self):
+        """What the code depends on."""
+        return "activations", self.lanes
+
+    @property
+    def blocks(self):
+        """How many blocks there are."""
+        return self.count // BLOCK
+
+    @property
+    def step(self):
+        """How many blocks a chunk has."""
+        return cost.LOOPS.share(self.blocks, self.count)
+
+    @property
+    def chunks(self):
+        """How many chunks there are."""
+        return -(-self.blocks // self.step)
+
+    @property
+    def words(self):
+        """The numbers that the code is handed."""
+        return self.blocks, self.step
 
 
 @dataclass(eq=False, repr=False)
