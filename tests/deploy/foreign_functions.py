@@ -13,6 +13,8 @@ from retrograde.ops.networks.quantized import quantized_linear_input
 
 #: Channels, height and width with which tiles pay in a convolution and both gradients, by the level of precision.
 LEVELS = {"high": (64, 25, 31), "medium": (32, 31, 31)}
+#: Formats whose products take activations of 8 bits; kinds of integers that are multiplied.
+ROUNDED, INTEGERS = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"), ("int8", "uint8")
 HALVES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 
 
@@ -23,6 +25,8 @@ def functions():
     for name, dtype in HALVES.items():
         found |= {f"loop_{name}": ("high", _loop, dtype), f"product_{name}": ("high", _product, dtype)}
     found |= {f"product_{name.lower()}_{rows}": ("high", _quantised, name, rows) for name in FORMATS for rows in (1, 9)}
+    found |= {f"rounded_{name.lower()}_{rows}": ("high", _rounded, name, rows) for name in ROUNDED for rows in (1, 9)}
+    found |= {f"integers_{left}_{right}": ("high", _integers, left, right) for left in INTEGERS for right in INTEGERS}
     return found | {"embedding": ("high", _embedding), "cross_entropy": ("high", _cross_entropy), "autocast": ("high", _autocast),
                     "llama": ("high", _llama, None), "llama_q4": ("high", _llama, "q4"), "llama_prompt": ("high", _llama, "int8", 16)}
 
@@ -72,6 +76,19 @@ def _quantised(name, rows):
         return rg.quantized_linear(x, b, name), quantized_linear_input(g, b, name), rg.dequantize(b, name)
 
     return rg.jit(f), (_drawn(rows, inputs), _drawn(rows, outputs), blocks)
+
+
+def _rounded(name, rows):
+    """Products with blocks, by integers of 8 bits."""
+    f = rg.jit(lambda x, b: rg.quantized_linear(x, b, name, activations="int8"))
+    return f, (_drawn(rows, 512), packed(_drawn(37, 512, seed=1), name))
+
+
+def _integers(left, right):
+    """Products of all numbers of 8 bits, which are exact."""
+    x, y = [np.random.default_rng(seed).integers(np.iinfo(kind).min, np.iinfo(kind).max + 1, shape, kind)
+            for seed, (kind, shape) in enumerate(((left, (33, 90)), (right, (90, 70))))]
+    return rg.jit(rg.integer_matmul), (x, y)
 
 
 def _embedding():
@@ -131,6 +148,6 @@ def _llama(form, count=1):
 
     def step(tokens, lengths, last, *cache):
         with rg.no_grad():
-            return network.step(tokens, lengths, last, cache[:2], cache[2:])
+            return network.step(tokens, lengths, last, *cache)
 
     return rg.jit(step), (np.random.default_rng(0).integers(0, 60, (2, count)), np.array([5, 40]), np.array([0, count - 1]), *cache)

@@ -29,7 +29,7 @@ from foreign_functions import functions
 #: State is carried on from one call to the next.
 _CALLS = 2
 #: The largest difference, of the largest number, by the dtype of the result. Tiles of 4x4 are the least exact.
-_LIMITS = {"float64": 1e-13, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
+_LIMITS = {"int32": 1e-12, "float64": 1e-13, "float32": 1e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
 class Processor(NamedTuple):

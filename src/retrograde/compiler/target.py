@@ -39,22 +39,22 @@ class Target(NamedTuple):
     @property
     def converts_half(self):
         """Whether it has instructions between float16 and float32."""
-        return self.machine == "aarch64" or "f16c" in required(self)
+        return self.machine == "aarch64" or self.has_instructions("f16c")
 
     @property
     def rounds(self):
         """Whether it has instructions that round to whole numbers."""
-        return self.machine != "x86_64" or "sse4.1" in required(self)
+        return self.machine != "x86_64" or self.has_instructions("sse4.1")
 
     @property
     def has_avx2(self):
         """Whether it shuffles vectors of 32 bytes, and has no longer ones."""
-        return self.vector_bytes == 32 and "avx2" in required(self)
+        return self.vector_bytes == 32 and self.has_instructions("avx2")
 
     @property
     def has_bfloat16(self):
         """Whether it has instructions for bfloat16 in vectors of 64 bytes."""
-        return self.vector_bytes == 64 and "avx512bf16" in required(self)
+        return self.vector_bytes == 64 and self.has_instructions("avx512bf16")
 
     @property
     def byte_dots(self):
