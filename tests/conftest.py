@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 
@@ -28,6 +29,13 @@ def pytest_collection():
 def pytest_collection_modifyitems(items):
     """Tests of which the default run has a part are marked."""
     mark_what_is_not_drawn(items)
+
+
+@pytest.fixture(autouse=True)
+def _jitted_by_no_other_test():
+    """What other tests have given to `jit`, to be called once each, is not counted with what this one does: there is a warning of it."""
+    if (retracing := sys.modules.get("retrograde.transforms.retracing")) is not None:
+        retracing._MADE.clear()
 
 
 @pytest.fixture
