@@ -89,14 +89,14 @@ def seconds(call, repeats):
     return (time.perf_counter() - start) / repeats
 
 
-def compare(ours, theirs, rounds, budget=0.004, ideal=None):
-    """Median times of both, the median of their ratios, taking turns, and that of the share of `ideal`, if there is one."""
-    ours()
-    theirs()
-    repeats = max(1, min(2000, int(budget / max(seconds(ours, 2), 1e-7))))
-    found = [[seconds(call, repeats) for call in (ours, theirs, ideal or theirs)] for _ in range(rounds)]
-    mine, other, _ = (statistics.median(side) for side in zip(*found, strict=True))
-    return mine, other, statistics.median(y / x for x, y, _ in found), statistics.median(z / x for x, _, z in found)
+def compare(calls, rounds, budget=0.004):
+    """The median time of each of `calls`, which take turns, and that of its ratio to the time of the first."""
+    for call in calls:
+        call()
+    repeats = max(1, min(2000, int(budget / max(seconds(calls[0], 2), 1e-7))))
+    found = [[seconds(call, repeats) for call in calls] for _ in range(rounds)]
+    return [(statistics.median(times), statistics.median(x / row[0] for x, row in zip(times, found, strict=True)))
+            for times in zip(*found, strict=True)]
 
 
 class Peak:
@@ -172,11 +172,12 @@ def row(label, shape, options, generator, pool, peak):
     a, b, c = arrays(shape, options.dtype, generator)
     m, k, n, layout, batch = shape
     work = 2 * m * k * n * max(batch, 1)
-    mine, other, ratio, share = compare(Bound(a, b, c), lambda: np.matmul(a, b, out=c), options.rounds, ideal=peak.of(work))
+    calls = Bound(a, b, c), lambda: np.matmul(a, b, out=c), peak.of(work)
+    (mine, _), (other, ratio), (_, share) = compare(calls, options.rounds)
     peer = ""
     if min(m, k, n) >= 512:
         single = Bound(a, b, c)
-        _, _, speedup, _ = compare(two_threads(a, b, c, pool), single, 7)
+        _, (_, speedup) = compare((two_threads(a, b, c, pool), single), 7)
         peer = f"{speedup:6.2f}"
     return (
         f"{label:>16} {layout} {batch:5d} {mine * 1e6:9.2f} {work / mine / 1e9:8.1f} {share:5.0%}"

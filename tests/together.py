@@ -1,6 +1,20 @@
-"""Functions called in several threads at the same time."""
+"""Functions called in several threads at the same time, and on several numbers of threads."""
 
 import threading
+
+import retrograde as rg
+
+
+def on_threads(function, counts=(1, 2, 3)):
+    """What `function` returns where compiled code runs on each number of threads."""
+    before, found = rg.get_num_threads(), []
+    try:
+        for count in counts:
+            rg.set_num_threads(count)
+            found.append(function())
+    finally:
+        rg.set_num_threads(before)
+    return found
 
 
 def in_threads(function, arguments=((),)):

@@ -6,6 +6,7 @@ import retrograde as rg
 from retrograde.models import Model, Sampling
 from retrograde.models.reading import Reader
 from retrograde.models.sampling import generator, log_softmax
+from together import on_threads
 
 PROMPTS = ["the cat", "in the", "a", "the dog is in the", "cat!", "what", "e", "in a the", "the b", "a dog in"]
 
@@ -64,13 +65,7 @@ def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format, ac
 
 
 def test_a_text_is_the_same_on_any_number_of_threads(quantised):
-    before, found = rg.get_num_threads(), []
-    try:
-        for count in (1, 2, 3):
-            rg.set_num_threads(count)
-            found.append(quantised.complete(PROMPTS[:3], max_tokens=8, temperature=1.0, seed=3))
-    finally:
-        rg.set_num_threads(before)
+    found = on_threads(lambda: quantised.complete(PROMPTS[:3], max_tokens=8, temperature=1.0, seed=3))
     assert found[0] == found[1] == found[2]
 
 

@@ -5,6 +5,7 @@ import retrograde as rg
 from retrograde.compiler.backends.cpu.codegen.quantized_blocks import BLOCKS
 from retrograde.ops.networks._quantizing import FORMATS, packed, unpacked
 from retrograde.ops.networks.quantized import quantized_linear_input
+from together import on_threads
 
 
 def blocks_of(name, outputs, count, seed=0):
@@ -54,14 +55,8 @@ def test_a_row_is_bitwise_the_same_whatever_rows_are_beside_it(name):
 def test_products_are_bitwise_the_same_on_any_number_of_threads():
     blocks = rg.asarray(blocks_of("Q4_0", 4096, 1024)[0])
     x = rg.asarray(np.random.default_rng(1).standard_normal((2, 1024)).astype(np.float32))
-    f, before = rg.jit(lambda x, b: rg.quantized_linear(x, b, "Q4_0")), rg.get_num_threads()
-    try:
-        found = []
-        for count in (1, 2, 3):
-            rg.set_num_threads(count)
-            found.append(np.asarray(f(x, blocks)))
-    finally:
-        rg.set_num_threads(before)
+    f = rg.jit(lambda x, b: rg.quantized_linear(x, b, "Q4_0"))
+    found = on_threads(lambda: np.asarray(f(x, blocks)))
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
 

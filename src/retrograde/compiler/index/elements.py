@@ -92,6 +92,20 @@ def is_checked(node):
     return isinstance(node, Symbol) and node.op is not None and node.op.name in CHECKS
 
 
+def only_part(index):
+    """What an index is made of, if it is of one part."""
+    while isinstance(index, tuple) and len(index) == 1:
+        index = index[0]
+    return index
+
+
+def positions_of(index):
+    """The positions of an index that is one array of integers, which there is code for; None of others."""
+    index = only_part(index)
+    is_array = isinstance(index, (Symbol, np.ndarray)) and index.ndim and name_of(index.dtype) in ("int32", "int64")
+    return index if is_array else None
+
+
 def are_within(positions, size):
     """Whether positions are constants that count from the front and lie in an axis of so many elements."""
     if not isinstance(positions, np.ndarray):

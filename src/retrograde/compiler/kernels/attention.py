@@ -160,16 +160,21 @@ def _chunks(tasks, flops, assembler):
     return min(tasks, cost.ATTENTION_CHUNKS * assembler.threads) if flops > cost.SHARED_FLOPS else 1
 
 
+def tiles_of(target, dtype):
+    """What the tiles of attention are on a processor."""
+    return {"dtype": dtype, "lanes": target.lanes(dtype), "vectors": 2, "rows": 6 if target.registers <= 16 else 12,
+            "is_fused": target.has_fma, "first_cache": target.first_cache}
+
+
 def _shared_fields(node, read, assembler):
     """What both directions depend on."""
-    named, code, target = node.named, assembler.code("attention"), assembler.target
+    named, code = node.named, assembler.code("attention")
     sizes = code.Sizes(*_lengths_of(node))
     mask = named["attn_mask"]
-    dtype = name_of(named["query"].dtype)
     operands = {label: _operand(code, read[label], named[label], sizes.batch) for label in ("query", "key", "value")}
     return {
-        **operands, "dtype": dtype, "lanes": target.lanes(dtype), "vectors": 2, "rows": 6 if target.registers <= 16 else 12,
-        "is_fused": target.has_fma, "first_cache": target.first_cache, "sizes": sizes, "is_causal": bool(named["is_causal"]),
+        **operands, **tiles_of(assembler.target, name_of(named["query"].dtype)), "sizes": sizes,
+        "is_causal": bool(named["is_causal"]),
         "mask": None if mask is None else _operand(code, read["attn_mask"], mask, sizes.batch, (sizes.queries, sizes.keys)),
         "has_booleans": mask is not None and mask.dtype.kind == "b", "scale": float(named["scale"])}
 

@@ -3,7 +3,7 @@
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from .attention import for_few
+from .attention import for_few, tiles_of
 from .kernel import Kernel, Scratch
 
 #: Of so many new positions tiles are worth their while.
@@ -41,19 +41,16 @@ class CachedAttention(Kernel):
 
 def _prompt(step, node, read, seconds, assembler):
     """The launch for many new positions."""
-    code, target = assembler.code("attention"), assembler.target
+    code = assembler.code("attention")
     *arrays, _, scale, window = node.args
     (batch, new, heads, size), (_, longest, shared, _) = node.shape, arrays[3].shape
-    lanes = target.lanes("float32")
 
     def steps(positions, count):
         return code.Operand((positions * count * size, size), count * size, 1)
 
-    fields = for_few({
-        "sizes": code.Sizes((batch, heads), new, longest + new, size, size), "lanes": lanes, "vectors": 2,
-        "rows": 6 if target.registers <= 16 else 12})
+    sizes = code.Sizes((batch, heads), new, longest + new, size, size)
     plan = code.Prompt(
-        **fields, dtype="float32", is_fused=target.has_fma, first_cache=target.first_cache, scale=float(scale),
+        **for_few({**tiles_of(assembler.target, "float32"), "sizes": sizes}), scale=float(scale),
         query=steps(new, heads), key=steps(new, shared), value=steps(new, shared), result=steps(new, heads),
         cached=steps(longest, shared), longest=longest, group=heads // shared, window=None if window is None else int(window),
         mask=None, has_booleans=False, is_causal=True, has_sums=False)

@@ -1,12 +1,10 @@
 """Products of matrices of integers of 8 bits, which are exact in 32 bits."""
 
-from functools import partial
-
 from ...core.symbol import Symbol
 from ...ops.linalg.integer_products import fits_pairs
 from .. import cost
 from ..index.accesses import Operand
-from .kernel import Kernel, Scratch
+from .kernel import Kernel, Scratch, launch
 from .matmul import product_launch
 
 #: Bytes of an integer that was widened.
@@ -35,7 +33,7 @@ class IntegerMatmul(Kernel):
 
     def launches(self, step, assembler):
         product, wide = assembler.product(step), {}
-        before = [_widened(step, operand, wide, assembler) for operand in dict.fromkeys((product.a[0], product.b[0]))]
+        before = [part for x in dict.fromkeys((product.a[0], product.b[0])) for part in _widened(step, x, wide, assembler)]
         # Sums are moved as numbers of float32 are, which have as many bits.
         product = product._replace(problem=product.problem._replace(dtype="float32"))
         plan = assembler.once(assembler.code("matmul").choose_integer_pairs, assembler.target, product.problem)
@@ -54,8 +52,6 @@ def _widened(step, operand, wide, assembler):
     """The launch that writes an operand in 16 bits, to memory that `wide` has of it then."""
     code = assembler.code("matmul")
     plan = code.Widening(operand.dtype.kind == "i", operand.size)
-    unit = assembler.unit(plan.key, partial(code.write_widening, plan=plan))
     wide[operand] = Scratch(operand.size * _WIDE)
-    seconds = plan.count * cost.ENTRY_SECONDS
     buffers = assembler.storage(operand), wide[operand]
-    return assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, False, seconds, role="widen")
+    return launch(step, plan, code.write_widening, buffers, plan.count * cost.ENTRY_SECONDS, assembler, "widen")

@@ -133,9 +133,10 @@ def source(node):
     return node.args[0] if node.op is PICK else node
 
 
-def launch(step, plan, write, buffers, seconds, assembler):
+def launch(step, plan, write, buffers, seconds, assembler, role=""):
     """The launch of a step by its plan, whose code `write(module, name, plan)` writes. The plan has a `key`, plain data on which
-    all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`.
+    all of the code depends, `words`, the numbers that it is handed after its buffers, and `chunks`. With a `role` it writes no
+    result, but scratch memory for another launch.
     """
-    unit = assembler.unit(plan.key, lambda module, name: write(module, name, plan))
-    return [assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, assembler.lasts(step), seconds)]
+    unit, lasts = assembler.unit(plan.key, lambda module, name: write(module, name, plan)), not role and assembler.lasts(step)
+    return [assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, lasts, seconds, role=role)]

@@ -2,12 +2,10 @@
 
 from math import prod
 
-import numpy as np
-
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
-from ..index.elements import are_within, is_checked, is_in_memory
+from ..index.elements import are_within, is_checked, is_in_memory, positions_of
 from ..run.failures import FLAG
 from .kernel import Kernel, Scratch, launch
 
@@ -21,7 +19,7 @@ class Written(Kernel):
 
     def matches(self, node, facts):
         x, y, index = node.args
-        positions = _positions(index)
+        positions = positions_of(index)
         if positions is None or not node.size or not isinstance(x, Symbol) or not hasattr(y, "shape"):
             return False
         if not x.dtype == y.dtype == node.dtype:
@@ -31,16 +29,16 @@ class Written(Kernel):
 
     def updated(self, node):
         x, y, index = node.args
-        return None if x is y or x is _positions(index) else x
+        return None if x is y or x is positions_of(index) else x
 
     def may_fail_in(self, step, schedule, fragile):
         x, _, index = step.roots[0].args
-        return not is_checked(_positions(index)) and not are_within(_positions(index), x.shape[0])
+        return not is_checked(positions_of(index)) and not are_within(positions_of(index), x.shape[0])
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("positions")
         x, y, index = node.args
-        positions, target = _positions(index), assembler.storage(node)
+        positions, target = positions_of(index), assembler.storage(node)
         source, numbers, lines = (assembler.layout(step, a)[0] for a in (x, positions, y))
         plan = code.WrittenPlan(_INDEX_BITS[name_of(positions.dtype)], source is target, prod(positions.shape), x.shape[0],
                                 prod(x.shape[1:]) * node.dtype.itemsize)
@@ -70,11 +68,3 @@ class NextPlaces(FirstPlaces):
     """Where each of some positions stands next."""
 
     name, is_linked = "next places", True
-
-
-def _positions(index):
-    """The positions of an index that is one array of integers; None of others."""
-    while isinstance(index, tuple) and len(index) == 1:
-        index = index[0]
-    is_array = isinstance(index, (Symbol, np.ndarray)) and index.ndim and name_of(index.dtype) in _INDEX_BITS
-    return index if is_array else None

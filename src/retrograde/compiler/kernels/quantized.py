@@ -55,21 +55,14 @@ class IntegerProduct(QuantizedProduct):
         x, blocks, form, *_ = node.args
         rows, count = prod(x.shape[:-1]), x.shape[-1]
         codes, scales = Scratch(x.size), Scratch(x.size // _AT_ONCE * _SCALES_BYTES)
-        rounding = _rounded(step, x, codes, scales, assembler)
+        rounding = code.Activations(min(assembler.target.lanes("float32"), 16), x.size)
+        read, seconds = (assembler.layout(step, x)[0], codes, scales), x.size * cost.ENTRY_SECONDS
+        before = launch(step, rounding, code.write_activations, read, seconds, assembler, "round")
         fields = {**_fields(form, assembler.target), "lanes": code.lanes_of(way), "has_tables": False}
         plan = code.IntegerProduct(**fields, outputs=blocks.shape[0], count=count, rows=rows, way=way)
         buffers = codes, scales, assembler.layout(step, blocks)[0], assembler.storage(node)
         seconds = blocks.shape[0] * count * (cost.CODE_SECONDS + rows * cost.FEW_CODES_SECONDS)
-        return [rounding, *launch(step, plan, code.write_integer_product, buffers, seconds, assembler)]
-
-
-def _rounded(step, x, codes, scales, assembler):
-    """The launch that rounds activations to integers."""
-    code = assembler.code("quantized")
-    plan = code.Activations(min(assembler.target.lanes("float32"), 16), x.size)
-    unit = assembler.unit(plan.key, code.write_activations)
-    buffers, seconds = (assembler.layout(step, x)[0], codes, scales), x.size * cost.ENTRY_SECONDS
-    return assembler.launch(step, unit, unit.name, buffers, plan.words, plan.chunks, False, seconds, role="round")
+        return [*before, *launch(step, plan, code.write_integer_product, buffers, seconds, assembler)]
 
 
 class QuantizedMatmul(Matmul):

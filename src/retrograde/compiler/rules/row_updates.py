@@ -11,7 +11,7 @@ from ...core import registry
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ..graph.infer import called
-from ..index.elements import are_within, is_checked, is_elementwise, is_in_memory
+from ..index.elements import are_within, is_checked, is_elementwise, is_in_memory, only_part, positions_of
 from ..index.emitted import ELEMENTS
 from .index import checked, from_front
 from .rule import is_called
@@ -79,19 +79,9 @@ def _update_of(node):
 
 
 def _positions(index):
-    """The positions of an index that is one array of integers, as it is or as a list; None of others."""
-    index = _single(index)
-    if isinstance(index, list) and index and all([type(i) is int for i in index]):
-        index = np.array(index)
-    is_array = isinstance(index, (Symbol, np.ndarray)) and index.ndim and name_of(index.dtype) in ("int32", "int64")
-    return index if is_array else None
-
-
-def _single(index):
-    """What an index is made of, if it is of one part."""
-    while isinstance(index, tuple) and len(index) == 1:
-        index = index[0]
-    return index
+    """As `positions_of`; of a list of integers too."""
+    index = only_part(index)
+    return positions_of(np.array(index) if isinstance(index, list) and index and all([type(i) is int for i in index]) else index)
 
 
 def _rows(y, shape, dtype):
@@ -154,7 +144,7 @@ class _Update:
         """Whether rows are written over what is handed in, in a form that would need a copy of it: at positions that may turn out
         wrong while it is written to, or in one that no kernel knows.
         """
-        is_array = self.positions is _single(self.node.args[2])
+        is_array = self.positions is only_part(self.node.args[2])
         is_known = is_checked(self.positions) or (is_array and are_within(self.positions, self.size))
         is_wrong = isinstance(self.positions, np.ndarray) and not are_within(from_front(self.positions, self.size), self.size)
         return self._is_of_state and not is_wrong and not (is_known and self._is_whole)

@@ -56,6 +56,18 @@ def minimum(builder, x, y):
     return builder.select(builder.icmp_signed("<", x, y), x, y)
 
 
+def maximum(builder, x, y):
+    """The larger of two indices."""
+    x, y = number(x), number(y)
+    return builder.select(builder.icmp_signed(">", x, y), x, y)
+
+
+def prefetch(builder, pointer, *, is_written=False):
+    """Ask for the cache line of an address, which need not be one that may be read, to be in the first cache."""
+    # 3: to be kept in all caches; 1: data, not instructions.
+    builder.call_external("llvm.prefetch.p0", ir.VoidType(), [pointer, I32(int(is_written)), I32(3), I32(1)])
+
+
 def address(builder, pointer, offset, item):
     """The address of element `offset` of an array of `item`."""
     return builder.gep(pointer, [number(offset)], source_etype=item) if offset.__class__ is not int or offset else pointer

@@ -8,8 +8,8 @@ from math import prod
 from ....index.elements import CHECKS, CONVERSIONS, IDENTITIES
 from ....index.expression import Apply, Load, depends_of
 from ....target import CACHE_LINE
-from . import emit, ir
-from .emit import I32, I64
+from . import emit
+from .emit import I64
 from .vecmath.elements import BYTES
 
 #: Tables of fewer bytes stay in the second cache.
@@ -39,17 +39,13 @@ def later_one(builder, i, count):
 def prefetch(builder, row, nbytes):
     """Ask for a row of `nbytes` from the address `row` on, to read it. The address need not be one that may be read."""
     for line in range(_lines(nbytes)):
-        _ask(builder, emit.address(builder, row, line * CACHE_LINE, emit.BYTE), 0)
+        emit.prefetch(builder, emit.address(builder, row, line * CACHE_LINE, emit.BYTE))
 
 
 def prefetch_written(builder, row, nbytes):
     """As `prefetch`, to write it; how long it is is known at run time."""
     with emit.loop(builder, 0, emit.minimum(builder, nbytes, _LINES * CACHE_LINE), CACHE_LINE) as at:
-        _ask(builder, emit.address(builder, row, at.index, emit.BYTE), 1)
-
-
-def _ask(builder, where, is_written):
-    builder.call_external("llvm.prefetch.p0", ir.VoidType(), [where, I32(is_written), I32(3), I32(1)])
+        emit.prefetch(builder, emit.address(builder, row, at.index, emit.BYTE), is_written=True)
 
 
 def _lines(nbytes):

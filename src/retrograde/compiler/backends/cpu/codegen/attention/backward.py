@@ -159,8 +159,7 @@ class _Backward:
         if plan.is_causal:
             # Queries of the block before the first key of the tile: no weights, but their slopes are read with the whole block,
             # so they must be 0.
-            skipped = b.sub(key, query)
-            skipped = b.select(b.icmp_signed(">", skipped, I64(0)), skipped, I64(0))
+            skipped = emit.maximum(b, b.sub(key, query), 0)
             with emit.loop(b, 0, skipped) as row:
                 clear(b, plan, at(b, slopes, plan.item, (row.index, plan.key_block)), plan.tile)
         first, rows = b.add(query, skipped), b.sub(count, skipped)

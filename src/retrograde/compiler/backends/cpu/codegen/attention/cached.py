@@ -104,9 +104,9 @@ class _Writer:
         text, new = b.sdiv(place, self.new), b.srem(place, self.new)
         length = b.load(emit.address(b, self.lengths, text, I64), typ=I64)
         # Never beyond the cache, whatever the lengths say.
-        length = emit.minimum(b, self._at_least(length, 0), self.longest)
-        first = self._at_least(b.sub(b.add(length, new), I64(plan.window - 1)), 0) if plan.window is not None else I64(0)
-        in_cache, in_new = self._at_least(b.sub(length, first), 0), self._at_least(b.sub(first, length), 0)
+        length = emit.minimum(b, emit.maximum(b, length, 0), self.longest)
+        first = emit.maximum(b, b.sub(b.add(length, new), I64(plan.window - 1)), 0) if plan.window is not None else I64(0)
+        in_cache, in_new = emit.maximum(b, b.sub(length, first), 0), emit.maximum(b, b.sub(first, length), 0)
         count = b.sub(b.add(b.add(length, new), I64(1)), first)
         queries = self._row(self.query, place, head, plan.group)
         # (where keys and values begin, how many there are, where their weights are)
@@ -117,9 +117,6 @@ class _Writer:
         totals = [self._weigh(head_number, count) for head_number in range(plan.group)]
         result = self._row(self.result, place, head, plan.group)
         self._average(result, (cached, fresh), head, totals)
-
-    def _at_least(self, x, least):
-        return self.b.select(self.b.icmp_signed(">", x, I64(least)), x, I64(least))
 
     def _row(self, array, place, head, heads=1):
         """Where the numbers of a shared head, or of its group, begin at a place of an array."""

@@ -150,8 +150,7 @@ class Walk:
         """Take the keys after each query out of sight."""
         b = self.b
         # Keys up to the tile's first query are seen by all of its lanes, and left alone.
-        start = b.sub(b.add(query, I64(1)), first_key)
-        start = b.select(b.icmp_signed(">", start, I64(0)), start, I64(0))
+        start = emit.maximum(b, b.sub(b.add(query, I64(1)), first_key), 0)
         with emit.loop(b, start, keys) as key:
             # Key j is before a lane if j less the first query is at most the lane.
             self._show(key.index, "<=", b.sub(b.add(first_key, key.index), query))

@@ -62,11 +62,16 @@ class Attending(InVectors):
         return self.lanes * self.vectors
 
     @property
-    def key_block(self):
-        """Keys of a block, in whole tiles: they and their values half fill the first cache."""
+    def fitting_keys(self):
+        """So many keys and their values half fill the first cache."""
         # The other half is for weights and the tile of queries.
         fitting = self.first_cache // (2 * ITEM_BYTES[self.dtype] * (self.sizes.depth + self.sizes.width))
-        wanted = min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES, self.sizes.keys)
+        return min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES)
+
+    @property
+    def key_block(self):
+        """Keys of a block, in whole tiles."""
+        wanted = min(self.fitting_keys, self.sizes.keys)
         # Where all keys fit, one block has all of them, rounded up; else whole tiles, so that only the last block has one that
         # is cut.
         return max(1, wanted // self.tile) * self.tile if wanted < self.sizes.keys else ceil(wanted / self.tile) * self.tile
@@ -124,9 +129,8 @@ class Prompt(Forward):
     @property
     def key_block(self):
         """Keys of a block: the same whatever the number of positions, since sums are taken block by block."""
-        fitting = self.first_cache // (2 * ITEM_BYTES[self.dtype] * (self.sizes.depth + self.sizes.width))
         pair = 2 * self.lanes
-        return max(1, min(max(fitting, cost.FEWEST_KEYS), 2 * cost.QUERIES) // pair) * pair
+        return max(1, self.fitting_keys // pair) * pair
 
 
 @dataclass(eq=False, repr=False)

@@ -36,10 +36,7 @@ class _Prompt(Walk):
             self.matrices[label] = matrix(b, pointers[label], item, (text, shared), operand)
         length = b.load(at(b, pointers["lengths"], I64, text), typ=I64)
         # Never beyond the cache, whatever the lengths say.
-        self.length = emit.minimum(b, self._at_least(length, 0), I64(plan.longest))
-
-    def _at_least(self, x, least):
-        return self.b.select(self.b.icmp_signed(">", x, I64(least)), x, I64(least))
+        self.length = emit.minimum(b, emit.maximum(b, length, 0), I64(plan.longest))
 
     def _seen(self, count):
         """First and end of the blocks of keys that `count` positions see, in positions of the text."""
@@ -47,7 +44,7 @@ class _Prompt(Walk):
         first, start = b.add(self.length, self.first), I64(0)
         if plan.window is not None:
             # The block of the first key in the window of the first position.
-            start = self._at_least(b.sub(first, I64(plan.window - 1)), 0)
+            start = emit.maximum(b, b.sub(first, I64(plan.window - 1)), 0)
             start = b.sub(start, b.srem(start, I64(plan.key_block)))
         return start, b.add(first, count)
 
@@ -60,8 +57,8 @@ class _Prompt(Walk):
     def _parts(self, first_key, keys, labels):
         """Keys or values of a block as (where they are, the place of the first in the block, how many): in the cache, and new."""
         b, plan = self.b, self.plan
-        cached = emit.minimum(b, keys, self._at_least(b.sub(self.length, first_key), 0))
-        new = self._at_least(b.sub(first_key, self.length), 0)
+        cached = emit.minimum(b, keys, emit.maximum(b, b.sub(self.length, first_key), 0))
+        new = emit.maximum(b, b.sub(first_key, self.length), 0)
         old, fresh = labels
         yield at(b, self.matrices[old], plan.item, (first_key, plan.cached.row)), I64(0), cached
         yield at(b, self.matrices[fresh], plan.item, (new, plan.key.row)), cached, b.sub(keys, cached)
@@ -83,7 +80,7 @@ class _Prompt(Walk):
         b, plan = self.b, self.plan
         # Keys from the window of the tile's last position on are seen by all lanes that are after them.
         end = emit.minimum(b, keys, b.sub(b.add(query, I64(plan.tile - plan.window)), first_key))
-        with emit.loop(b, 0, self._at_least(end, 0)) as key:
+        with emit.loop(b, 0, emit.maximum(b, end, 0)) as key:
             # The window of a lane has key j if the lane is less than j less the first position, and the window.
             self._show(key.index, ">", b.add(b.sub(b.add(first_key, key.index), query), I64(plan.window)))
 

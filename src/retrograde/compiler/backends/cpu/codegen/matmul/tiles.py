@@ -8,7 +8,7 @@ single numbers with any step.
 from ..... import cost
 from .. import emit, ir
 from ..emit import BYTE, I64, address
-from ..micro_kernel import Panels, Rows, Tile, Walk, broadcast, contiguous, prefetch, unrolled
+from ..micro_kernel import Panels, Rows, Tile, Walk, broadcast, contiguous, unrolled
 from .product import BLOCK, TILE
 
 
@@ -81,11 +81,11 @@ def _prefetch(tile):
     """Ask early for the rows of C that are read when the block of k ends."""
     with tile.builder.if_then(_is_added(tile)):
         for i in range(tile.spec.height):
-            prefetch(tile.builder, tile.place(i, 0), is_written=True)
+            emit.prefetch(tile.builder, tile.place(i, 0), is_written=True)
             if tile.spec.is_c_contiguous:  # both ends of a row: a tile seldom starts where a cache line does
                 # The last number of the row.
                 end = address(tile.builder, tile.place(i, tile.spec.vectors), -1, tile.spec.item)
-                prefetch(tile.builder, end, is_written=True)
+                emit.prefetch(tile.builder, end, is_written=True)
 
 
 def _store(tile, sums):

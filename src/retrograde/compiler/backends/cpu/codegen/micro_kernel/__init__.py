@@ -4,7 +4,7 @@ share. See `tile` for the sums, `loaders` for how operands are read, `epilogue` 
 
 from .epilogue import added_chains, lane_sum, lane_sums, loaded_if, store
 from .functions import Functions, each_height
-from .loaders import Blocks, Lines, Paces, Panels, Rows, Table, Walk, broadcast, contiguous, from_registers, minus, prefetch
+from .loaders import Blocks, Lines, Paces, Panels, Rows, Table, Walk, broadcast, contiguous, from_registers, minus
 from .tile import Tile, unrolled
 
 __all__ = [

@@ -5,7 +5,7 @@ something of its own: `load(b, pointer, i)` makes the value of row or column `i`
 """
 
 from .....target import CACHE_LINE
-from .. import emit, ir
+from .. import emit
 from ..emit import BYTE, I64, address, at
 
 
@@ -105,7 +105,7 @@ class Panels(Rows):
         if steps > 1:
             there = address(b, self._following, carried[0], self._unit)
             for place in range(0, steps * self._step_bytes, CACHE_LINE):
-                prefetch(b, address(b, there, place, BYTE), is_written=False)
+                emit.prefetch(b, address(b, there, place, BYTE), is_written=False)
         return super().begin(b, index, carried, steps)
 
 
@@ -183,10 +183,3 @@ class Table(_Together):
     def pointer(self, b, place):
         # A load for each step, of a table that stays in the first cache: taps of a convolution lie at no even distances.
         return at(b, self._pointer, self._item, b.load(at(b, self._table, I64, *place), typ=I64))
-
-
-def prefetch(b, pointer, *, is_written):
-    """Fetch a cache line of data into the first cache."""
-    # 3: to be kept in all caches; 1: data, not instructions.
-    arguments = [pointer, *(emit.I32(x) for x in (int(is_written), 3, 1))]
-    b.call_external("llvm.prefetch.p0", ir.VoidType(), arguments)

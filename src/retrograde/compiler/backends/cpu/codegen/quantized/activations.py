@@ -14,8 +14,8 @@ _ROUNDING, _ROUNDING_BITS = 1.5 * 2.0**23, 0x4B400000
 _FLOAT = ir.FloatType()
 
 
-def write_activations(module, name):
-    """Add the function to `module`; its slots are x, the codes, the scales, and the words."""
+def write_activations(module, name, _plan):
+    """Add the function, the same for all plans, to `module`; its slots are x, the codes, the scales, and the words."""
     entry = Entry(module, name)
     b = entry.builder
     x, codes, scales = (entry.pointer(i) for i in range(3))

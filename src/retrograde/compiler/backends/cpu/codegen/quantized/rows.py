@@ -5,7 +5,7 @@ the last bit, on which other rows there are.
 """
 
 from .....target import CACHE_LINE
-from .. import emit, ir
+from .. import emit
 from ..builder import Builder
 from ..emit import BYTE, I64
 from ..quantized_blocks import Reader
@@ -80,5 +80,4 @@ class RowsWriter:
         """
         b = self.ir
         for place in range(0, nbytes, CACHE_LINE):
-            where = emit.address(b, pointer, b.add(start, I64(place)), BYTE)
-            b.call_external("llvm.prefetch.p0", ir.VoidType(), [where, emit.I32(0), emit.I32(3), emit.I32(1)])
+            emit.prefetch(b, emit.address(b, pointer, b.add(start, I64(place)), BYTE))
