@@ -139,7 +139,7 @@ def test_bytes_and_differences_are_asked_once():
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read as Linux tells them")
 def test_growth_is_the_memory_that_a_call_takes_at_its_peak():
     (grown,) = measure.run(CASE["growth"], SETTINGS).samples["retrograde"]
-    assert 32 * MEGABYTE <= grown < 36 * MEGABYTE
+    assert 31 * MEGABYTE <= grown < 36 * MEGABYTE  # Linux counts resident pages in batches: 64 pages may be missing per processor
 
 
 def test_small_figures_are_judged_as_they_are_shown():
