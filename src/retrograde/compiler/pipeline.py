@@ -33,6 +33,7 @@ class Draft:
     results   how many of the outputs are results
     leaves_of_state  those that are updated, in the order of their nodes among the outputs
     body      the body of a loop, if the graph is one
+    is_short  whether layers are left out of the graph, so that no step may have to do with all of them
     schedule  the steps, from the pass that fuses on
     accesses  what the steps do to memory
     risky     the steps that may fail
@@ -47,6 +48,7 @@ class Draft:
     results: int = 0
     leaves_of_state: tuple = ()
     body: Body | None = None
+    is_short: bool = False
     schedule: Any = None
     accesses: Any = None
     risky: set = field(default_factory=set)
@@ -136,7 +138,7 @@ def _rewrite(draft):
 
 
 def _fuse(draft):
-    draft.schedule = Schedule(draft.outputs)
+    draft.schedule = Schedule(draft.outputs, is_short=draft.is_short)
 
 
 def _rematerialise(draft):
@@ -178,10 +180,13 @@ PASSES = (
 )
 
 
-def planned(graph, observe=None):
-    """The `Draft` of a program; `observe(name, draft)` is called before the first pass, as `TRACE`, and after each."""
+def planned(graph, observe=None, is_short=False):
+    """The `Draft` of a program; `observe(name, draft)` is called before the first pass, as `TRACE`, and after each. Of a graph that
+    `is_short` layers are left out.
+    """
     outputs = Outputs([*graph.results, *[node for _, node in graph.updates], *graph.held])
-    draft = Draft(outputs, frozenset([*graph.inputs, *graph.state]), len(graph.results), tuple([leaf for leaf, _ in graph.updates]))
+    draft = Draft(outputs, frozenset([*graph.inputs, *graph.state]), len(graph.results), tuple([leaf for leaf, _ in graph.updates]),
+                  is_short=is_short)
     return _passed(draft, observe)
 
 

@@ -6,6 +6,8 @@ import pytest
 import retrograde as rg
 from graphs import called, draft_of, leaf, schedule_of
 from retrograde.compiler import cost
+from retrograde.compiler.passes.fuse import Schedule
+from retrograde.core.symbol import Outputs
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -51,6 +53,23 @@ def test_results_of_common_values_stay_in_one_loop(monkeypatch):
     alone = [called("negative", leaf(4, 6)) for _ in range(2)]
     schedule = schedule_of(of_shared[0], alone[0], *of_shared[1:], alone[1])
     assert [step.roots for step in schedule.steps] == [of_shared, alone]
+
+
+def test_results_of_many_common_values_are_told_apart_at_once(monkeypatch):
+    # Each value is met twice by the next one: to follow all ways to it would never end.
+    monkeypatch.setattr(cost, "MOST_RESULTS", 1)
+    x, alone = leaf(4, 6), called("negative", leaf(4, 6))
+    for _ in range(80):
+        x = called("add", x, x)
+    schedule = schedule_of(x, alone)
+    assert [step.roots for step in schedule.steps] == [[x], [alone]]
+
+
+def test_of_a_short_graph_all_is_taken_apart_but_what_reads_one_array():
+    counted, x = _counted(3), leaf(4, 6)
+    readers = [called("exp", x), called("negative", x)]
+    schedule = Schedule(Outputs([*[node for _, node in counted], *readers]), is_short=True)
+    assert [step.roots for step in schedule.steps] == [[node] for _, node in counted] + [readers]
 
 
 def test_what_reads_state_stays_with_its_update(monkeypatch):

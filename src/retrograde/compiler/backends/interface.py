@@ -39,10 +39,10 @@ class Backend:
         """The program of a `Graph`: one that is known from before, where a backend keeps them, or a new one."""
         return self.made(graph)
 
-    def made(self, graph):
-        """The program of a graph, planned and written now."""
+    def made(self, graph, is_short=False):
+        """The program of a graph, planned and written now, as one that `is_short` if it is asked for."""
         # Planning is loaded here: a backend that finds a program from before needs none of it.
-        draft = import_module("..pipeline", __package__).planned(graph)
+        draft = import_module("..pipeline", __package__).planned(graph, is_short=is_short)
         return self.load(graph, draft, self.written(draft, self.target()))
 
     def exported(self, functions, target):

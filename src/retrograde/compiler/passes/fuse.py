@@ -41,10 +41,11 @@ class Schedule:
     facts    what is known of nodes, some of which may have been in another schedule
     stored   nodes that are to be stored whether or not they need be
     unmoved  those among them that are not to be computed at other places than their own, but read there
+    is_short  whether layers are left out of the graph (see `graph.shortened`)
     """
 
-    def __init__(self, outputs, facts=None, stored=frozenset(), unmoved=frozenset()):
-        self.outputs, self.facts = outputs, facts or Facts()
+    def __init__(self, outputs, facts=None, stored=frozenset(), unmoved=frozenset(), is_short=False):
+        self.outputs, self.facts, self._is_short = outputs, facts or Facts(), is_short
         self.nodes = outputs.nodes
         self.stored = {n for n in outputs if isinstance(n, Symbol)} | self._needed_in_memory() | stored
         self.steps, self._read, self._computed = [], {}, {}
@@ -73,7 +74,7 @@ class Schedule:
         """
         self.facts.hand_on(made)
         stored, unmoved = ({made[node] for node in nodes if node in made} for nodes in (self.stored, self._unmoved))
-        return Schedule(outputs, self.facts, stored, unmoved)
+        return Schedule(outputs, self.facts, stored, unmoved, self._is_short)
 
     @cached_property
     def places(self):
@@ -147,7 +148,8 @@ class Schedule:
             domain, reduced = kind.domain(node, self.facts)
             key = kind.kernel.group(node, stage, domain, reduced)
             groups.setdefault(key, Step(kind.kernel, stage, [], domain, reduced)).roots.append(node)
-        return sorted(parted(_with_shared_passes(groups.values()), self.is_loaded), key=lambda step: step.stage)
+        steps = parted(_with_shared_passes(groups.values()), self.is_loaded, self._is_short)
+        return sorted(steps, key=lambda step: step.stage)
 
     def _available_from(self):
         """For each stored node the stage after which kernels read it from memory; -1 where all do."""

@@ -5,15 +5,20 @@ time that grows with the square of a function's length, so that 96 layers take 6
 are one function. Nor does a processor gain by a loop that reads and writes hundreds of arrays side by side.
 """
 
+from math import inf
+
 from .. import cost
 
 
-def parted(steps, is_loaded):
-    """`steps` with those of more than `cost.MOST_RESULTS` results cut in several; `is_loaded(node, stage)` as of a schedule."""
+def parted(steps, is_loaded, is_short=False):
+    """`steps` with those of more than `cost.MOST_RESULTS` results cut in several; `is_loaded(node, stage)` as of a schedule. Of a
+    graph that `is_short`, all whose results have nothing in common are cut: which layers are left out of it must not be seen.
+    """
     found = []
     for step in steps:
-        if step.kernel.fuses and len(step.roots) > cost.MOST_RESULTS:
-            found += [type(step)(step.kernel, step.stage, roots, step.domain, step.reduced) for roots in _parts(step, is_loaded)]
+        if step.kernel.fuses and len(step.roots) > (1 if is_short else cost.MOST_RESULTS):
+            parts = _connected(step, is_loaded, 2) if is_short else _parts(step, is_loaded)
+            found += [type(step)(step.kernel, step.stage, roots, step.domain, step.reduced) for roots in parts]
         else:
             found.append(step)
     return found
@@ -29,19 +34,22 @@ def _parts(step, is_loaded):
     return found
 
 
-def _connected(step, is_loaded):
-    """The results of a step as lists of those that are computed from common values, in the order of their first ones."""
+def _connected(step, is_loaded, least=inf):
+    """The results of a step as lists of those that are computed from common values, in the order of their first ones, or that read
+    a common array of at least so many elements.
+    """
     number_of, leaders = {}, list(range(len(step.roots)))
     for number, root in enumerate(step.roots):
         stack = [root]
         while stack:
             node = stack.pop()
-            # What another result has met is not followed again: whatever is below it is that one's.
-            other = number_of.setdefault(node, number)
-            if other != number:
-                _join(leaders, number, other)
-            elif node is root or not is_loaded(node, step.stage):
-                stack += [a for a in node.inputs if _is_common(a, step, is_loaded)]
+            # What has been met is not followed again: whatever is below it belongs to whoever met it first.
+            if node in number_of:
+                _join(leaders, number, number_of[node])
+                continue
+            number_of[node] = number
+            if node is root or not is_loaded(node, step.stage):
+                stack += [a for a in node.inputs if _is_common(a, step, is_loaded) or a.size >= least]
     groups = {}
     for number, root in enumerate(step.roots):
         groups.setdefault(_leader(leaders, number), []).append(root)

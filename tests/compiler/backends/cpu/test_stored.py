@@ -19,7 +19,7 @@ from retrograde.errors import OutOfRangeError
 
 pytest.importorskip("llvmlite")
 from retrograde.compiler.backends.cpu.build import BuiltProgram
-from retrograde.compiler.backends.cpu.stored import StoredProgram
+from retrograde.compiler.backends.cpu.stored import UnplannedProgram
 from retrograde.compiler.backends.cpu.units import library
 
 
@@ -40,13 +40,13 @@ def test_a_stored_program_gives_what_the_first_one_gave(run, store):
     first, step = run()
     assert type(program(step)) is BuiltProgram
     second, step = run()
-    assert type(program(step)) is StoredProgram
+    assert type(program(step)) is UnplannedProgram
     assert [x.tobytes() for x in first] == [x.tobytes() for x in second]
     assert [(x.shape, x.dtype) for x in first] == [(x.shape, x.dtype) for x in second]
 
 
 def test_a_stored_program_still_checks_positions(store):
-    for kind in (BuiltProgram, StoredProgram):
+    for kind in (BuiltProgram, UnplannedProgram):
         step = rg.jit(lambda x, i: rg.take(x, i, axis=0))
         step(rg.tensor(NUMBERS), rg.tensor([1]))
         assert type(program(step)) is kind
@@ -56,7 +56,7 @@ def test_a_stored_program_still_checks_positions(store):
 
 def test_a_stored_program_can_be_explained_and_profiled(store):
     (_, before), (_, after) = trained(), trained()
-    assert type(program(after)) is StoredProgram
+    assert type(program(after)) is UnplannedProgram
     assert str(after.explain()) == str(before.explain())
     x, y = rg.tensor(NUMBERS), rg.tensor(np.arange(6) % 3)
     assert all(kernel.seconds > 0 for kernel in after.profile(x, y, repeats=1).kernels)
@@ -105,7 +105,7 @@ def test_loops_of_other_bodies_lengths_and_directions_are_other_programs(store):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_, rg.bfloat16.type, np.dtype("float16"), "int8"])
 def test_a_program_with_a_dtype_given_as_a_class_or_by_name_is_found_again(dtype, store):
-    for kind in (BuiltProgram, StoredProgram):
+    for kind in (BuiltProgram, UnplannedProgram):
         # A product of whole numbers is a library call, whose arguments are stored.
         step = rg.jit(lambda x: (x.astype(dtype), rg.astype(x, np.int64) @ rg.full((5, 2), 3, dtype=np.int64)))
         converted, product = step(rg.tensor(NUMBERS))

@@ -49,11 +49,16 @@ class BuiltProgram(Inspected, NativeProgram):
 
 def code_of(graph, draft, parts, units):
     """The code of a program from its parts."""
-    launches = [part for part in parts if isinstance(part, NATIVE)]
     numbers = {step: number for number, step in draft.schedule.numbered()}
+    launches = [part for part in parts if isinstance(part, NATIVE)]
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
-    layout = draft.layout(scratch.items(), draft.local)
-    slots, words = _Slots(draft.storage), Words()
+    return code_with(graph, draft.layout(scratch.items(), draft.local), parts, units, draft.storage)
+
+
+def code_with(graph, layout, parts, units, storage):
+    """The code of a program whose layout is known; buffers live where `storage(buffer)` says."""
+    launches = [part for part in parts if isinstance(part, NATIVE)]
+    slots, words = _Slots(storage), Words()
     # These have the first places, in this order, whatever the steps read: whoever calls the program knows them without asking.
     for buffer in (POOL, FLAG, *graph.inputs, *graph.state, *layout.fresh):
         slots(buffer)
