@@ -11,6 +11,7 @@ from ..errors import ShapeError
 from ..ops.complexes import complex as whole
 from ..ops.complexes import imag, real
 from ..ops.manipulation.gathering import take
+from ..tensor.inplace import take_over
 from ..tensor.rows import RowGradient
 
 
@@ -69,11 +70,22 @@ def _trace_update(optimizer, group, parameter, gradient, tracer, formulas):
     elif _is_known(optimizer, gradient):
         # Numbers of the group that are values may be others for the next parameter, if they are learned as well.
         key = id(group["params"]), age, tuple([tracer.symbol(x) for x in group.values() if isinstance(x, Value)])
-        made, index = tracer.repeated(formulas, key, formula, [*counted, parameter, gradient, *kept]), ...
+        made = tracer.repeated(formulas, key, formula, [*counted, parameter, gradient, *kept])
+        _write(made, (parameter, *kept), {tracer.symbol(x) for x in (parameter, gradient, *kept)})
+        return
     else:
         made, index = formula(*counted, parameter, gradient, *kept), ...
     for target, value in zip((parameter, *kept), made, strict=True):
         target[index] = value
+
+
+def _write(made, targets, given):
+    """Let targets hold what a formula has made for them of the nodes `given`."""
+    for target, value in zip(targets, made, strict=True):
+        if value.raw in given or (value.shape, value.dtype) != (target.shape, target.dtype):
+            target[...] = value
+        else:
+            take_over(target, value)
 
 
 def _is_known(optimizer, gradient):

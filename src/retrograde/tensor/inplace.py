@@ -83,6 +83,14 @@ def set_item(x, index, value):
         _rebase(x, recorded(set_at.op, (x.raw, np.asarray(written), index), parents, x.raw))
 
 
+def take_over(x, value):
+    """As `x[...] = value` in a trace without gradients, of what was made of its shape and dtype to be written there and for nobody
+    else: it is recorded as what `x` holds, and not as a copy, of which a deep network has thousands.
+    """
+    _check_writable(x)
+    _trace_write(x, value)
+
+
 def _check_number(x, value):
     """Raise where NumPy would refuse to write a number of Python's into `x`: a cast of an array would change it instead."""
     if value.__class__ in (int, float, complex):

@@ -45,9 +45,11 @@ class Formula(NamedTuple):
         numbers = {}
         for node in self.nodes:
             # What depends on no operand, such as a factor that all share, is the node that is there.
-            if not made.keys().isdisjoint(node.inputs):
-                args = replaced(node.args, lambda a: made.get(a, a))
-                made[node] = trace.node(node.op, self._with_own(args, numbers) if self.own else args, node.shape, node.dtype)
+            for a in node.inputs:
+                if a in made:
+                    args = replaced(node.args, lambda a: made.get(a, a))
+                    made[node] = trace.node(node.op, self._with_own(args, numbers) if self.own else args, node.shape, node.dtype)
+                    break
         return [trace.value(algebra, made.get(node, node)) for algebra, node in self.results]
 
     def _with_own(self, args, numbers):

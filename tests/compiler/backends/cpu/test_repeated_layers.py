@@ -216,8 +216,8 @@ def test_the_verifier_finds_a_program_that_is_not_what_its_graph_says(fault, mon
         monkeypatch.setattr(kind, "_is_launch", lambda self, n: type(self._items.things[n]) is expanding.Launch, raising=False)
     else:
         buffer = kind._buffer
-        monkeypatch.setattr(kind, "_buffer", lambda self, run, place, layer: buffer(
-            self, run, place, self._cut + 1 if layer == self._cut + 2 else layer))
+        monkeypatch.setattr(kind, "_buffer", lambda self, key: buffer(
+            self, (*key[:2], self._cut + 1 if key[2] == self._cut + 2 else key[2])))
     step, network = step_of(Gated, rg.optim.SGD)
     with pytest.raises(VerifierError, match="planned whole"):
         ran(step, network)

@@ -45,7 +45,10 @@ def expanded(short, draft, parts):
     cut = next((cut for cut in range(found.low, found.high) if not found.met_from_outside(cut, cut + 1)), None)
     if cut is None:
         return None
-    return _Expansion(short, draft, items, found, anchors, cut).made()
+    try:
+        return _Expansion(short, draft, items, found, anchors, cut).made()
+    except LookupError:  # something stands in fewer layers than others
+        return None
 
 
 def _anchored(items, found, short):
@@ -92,7 +95,9 @@ def _place(items, short, thing):
 
 
 class _Expansion:
-    """The items of a full program from those of a short one, which is cut after layer `cut` of its launches."""
+    """The items of a full program from those of a short one, which is cut after layer `cut` of its launches. A LookupError where
+    something has no counterpart in a layer.
+    """
 
     def __init__(self, short, draft, items, found, anchors, cut):
         self._short, self._draft, self._items, self._found, self._anchors = short, draft, items, found, anchors
@@ -107,8 +112,8 @@ class _Expansion:
             self._emit(number, layer)
         full = self._short.full
         results, held = [self._results[n] for n in range(len(full.results))], [self._held[n] for n in range(len(full.held))]
-        if len(self._updates) != len(full.updates):
-            raise LookupError(len(self._updates))
+        if {id(leaf) for leaf, _ in self._updates} != {id(leaf) for leaf, _ in full.updates}:
+            raise LookupError
         places, size = self._places([*results, *[node for _, node in self._updates], *held])
         return Expanded(self._launches, Layout(results, self._updates, held, self._aliases, self._draft.fresh, places, size))
 
@@ -143,22 +148,23 @@ class _Expansion:
         found = self._operands.get(number)
         if found is None:
             found = self._operands[number] = self._references(number)
-        return [
-            what if label is None else self._buffer(label.run, label.place, label.layer if apart is None else layer + apart)
-            for label, apart, what in found]
+        return [what if run is None else self._buffer((run, place, at if apart is None else layer + apart))
+                for run, place, at, apart, what in found]
 
     def _references(self, number):
-        """(label, how many layers apart, the thing itself) of each operand of an item; that is told by its layer in the full
-        program where the item is not like those of other layers.
+        """(run, place, layer, how many layers apart, the thing itself) of each operand of an item: its layer in the full program where
+        the item is not like those of other layers, and the thing where it belongs to none.
         """
         found, mine = [], self._found.label(number)
         is_alike = mine is not None and self._found.are_alike(number)
         for operand in self._items.operands[number]:
             label = self._found.label(operand)
-            if label is not None and not is_alike:
-                label = label._replace(layer=self._expanded(label.layer))
-            apart = label.layer - mine.layer if label is not None and is_alike else None
-            found.append((label, apart, self._kept(self._items.things[operand]) if label is None else None))
+            if label is None:
+                found.append((None, None, None, None, self._kept(self._items.things[operand])))
+            elif is_alike:
+                found.append((*label[:2], None, label.layer - mine.layer, None))
+            else:
+                found.append((*label[:2], self._expanded(label.layer), None, None))
         return found
 
     def _kept(self, thing):
@@ -171,10 +177,10 @@ class _Expansion:
         key, layer = place
         return self._short.leaf(key, layer + self._count * (layer - self._anchors[key] > self._cut))
 
-    def _buffer(self, run, place, layer):
-        """The buffer of a place in a layer of the full program."""
-        key = run, place, layer
+    def _buffer(self, key):
+        """The buffer of a place in a layer of the full program: (run, place, layer)."""
         if key not in self._made:
+            run, place, layer = key
             is_added = self._cut < layer <= self._cut + self._count
             known = self._cut if is_added else layer if layer <= self._cut else layer - self._count
             thing = self._items.things[self._found.item(Label(run, place, known))]
