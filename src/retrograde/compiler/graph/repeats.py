@@ -54,12 +54,13 @@ class Label(NamedTuple):
 
 
 class References:
-    """What each item of a sequence refers to: `targets[starts[i]:starts[i + 1]]` are the items that item i does."""
+    """What items refer to: `targets[starts[i]:starts[i + 1]]` are those that item i does; `sources` are the items of all targets."""
 
     def __init__(self, operands):
         counts = np.fromiter(map(len, operands), np.int64, len(operands))
         self.starts = np.concatenate([[0], np.cumsum(counts)])
         self.targets = np.fromiter([target for found in operands for target in found], np.int64, int(self.starts[-1]))
+        self.sources = np.repeat(np.arange(len(operands)), counts)
 
     def of_run(self, run):
         """(copy, which) items that a run refers to; None if copies refer to different numbers of them."""
@@ -99,8 +100,7 @@ class Repeats:
     @property
     def are_chained(self):
         """Whether layers refer to other layers, rather than stand beside each other as parameters do."""
-        sources = np.repeat(np.arange(len(self._run)), np.diff(self.references.starts))
-        targets = self.references.targets
+        sources, targets = self.references.sources, self.references.targets
         between = (self._run[sources] >= 0) & (self._run[sources] == self._run[targets])
         return bool((self._layer[sources] != self._layer[targets])[between].any())
 
@@ -126,9 +126,8 @@ class Repeats:
 
     def met_from_outside(self, first, last):
         """Whether an item that is not like those of other layers refers to one of layers `first` to `last`."""
-        sources = np.repeat(np.arange(len(self._run)), np.diff(self.references.starts))
         met = self.within(first, last)[self.references.targets]
-        return not self.are_alike(sources[met]).all()
+        return not self.are_alike(self.references.sources[met]).all()
 
 
 def repeats(tokens, operands, least, is_strict=False):

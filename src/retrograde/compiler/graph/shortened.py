@@ -4,6 +4,8 @@ What a layer of the full graph computes of what, one of the short graph does as 
 and after them refer to each other. The program of the full graph is that of the short one with the launches of one layer repeated.
 """
 
+from collections import Counter
+
 import numpy as np
 
 from ...core.symbol import Outputs, Symbol, replaced
@@ -98,7 +100,7 @@ class Short:
 def shortened(graph):
     """The `Short` of a graph; None if too few of its layers are alike."""
     nodes = Outputs([*graph.results, *[node for _, node in graph.updates], *graph.held]).nodes
-    if len(nodes) < LEAST_LAYERS * 8:
+    if not _may_repeat(nodes):
         return None
     numbers = {node: number for number, node in enumerate(nodes)}
     tokens, operands = _sequence(graph, nodes, numbers)
@@ -113,6 +115,12 @@ def shortened(graph):
         return Short(graph, nodes, numbers, found, cut, count)
     except IndexError:  # a layer refers to one that is further away than there are others
         return None
+
+
+def _may_repeat(nodes):
+    """Whether half of the nodes are of kinds of which there are as many as layers: a quick look, since most graphs have no layers."""
+    counts = Counter([(id(node.op), node.shape) for node in nodes])
+    return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes) >= LEAST_LAYERS * 8
 
 
 def _sequence(graph, nodes, numbers):

@@ -221,3 +221,49 @@ def test_the_verifier_finds_a_program_that_is_not_what_its_graph_says(fault, mon
     step, network = step_of(Gated, rg.optim.SGD)
     with pytest.raises(VerifierError, match="planned whole"):
         ran(step, network)
+
+
+class Drawn(nn.Module):
+    """A layer of parts that are drawn."""
+
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+        self.linear, self.other = nn.Linear(WIDTH, WIDTH, bias="linear" in parts), nn.Linear(WIDTH, WIDTH)
+        self.norm, self.scale = nn.LayerNorm(WIDTH), nn.Parameter(rg.ones(WIDTH) * 1.01)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = {
+                "linear": lambda x: nn.functional.relu(self.linear(x)), "norm": self.norm, "scale": lambda x: x * self.scale,
+                "shortcut": lambda x: x + rg.tanh(self.other(x)), "mean": lambda x: x - rg.mean(x, -1, keepdims=True),
+                "turned": lambda x: x + 0.1 * rg.flip(x, 1), "sums": lambda x: x + 0.01 * rg.cumsum(x, 1),
+                "drawn": lambda x: x + nn.functional.dropout(x, 0.1),
+            }[part](x)
+        return x
+
+
+PARTS = ("linear", "norm", "scale", "shortcut", "mean", "turned", "sums", "drawn")
+OPTIMIZERS = (None, rg.optim.SGD, lambda p, lr: rg.optim.SGD(p, lr, momentum=0.9), rg.optim.RMSprop, rg.optim.AdamW)
+
+
+@pytest.mark.parametrize("seed", [pytest.param(seed, marks=() if seed < 4 else pytest.mark.long) for seed in range(100)])
+def test_drawn_networks_give_what_their_whole_programs_give(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    parts = rng.choice(PARTS[: 4 if seed % 2 else None], rng.integers(1, 4)).tolist()
+    depth, optimizer = int(rng.integers(14, 28)), OPTIMIZERS[rng.integers(len(OPTIMIZERS))]
+    is_shared, clear = rng.random() < 0.15, bool(rng.random() < 0.8)
+
+    def outcome():
+        made = []
+
+        def layer():
+            if not made or not is_shared:
+                made.append(Drawn(parts))
+            return made[-1]
+
+        return ran(*step_of(layer, optimizer, depth, clear))
+
+    found = outcome()
+    monkeypatch.setattr(stored, "shortened", lambda graph: None)
+    assert outcome() == found

@@ -152,8 +152,8 @@ class _Expansion:
                 for run, place, at, apart, what in found]
 
     def _references(self, number):
-        """(run, place, layer, how many layers apart, the thing itself) of each operand of an item: its layer in the full program where
-        the item is not like those of other layers, and the thing where it belongs to none.
+        """(run, place, layer, how many layers apart, the thing) of each operand of an item: its layer in the full program where the
+        item is not like those of other layers, and the thing itself where it belongs to none.
         """
         found, mine = [], self._found.label(number)
         is_alike = mine is not None and self._found.are_alike(number)
