@@ -54,7 +54,7 @@ class Label(NamedTuple):
 
 
 class References:
-    """What items refer to: `targets[starts[i]:starts[i + 1]]` are those that item i does; `sources` are the items of all targets."""
+    """What items refer to: `targets[starts[i]:starts[i + 1]]` are those that item i does; `sources` are those of all targets."""
 
     def __init__(self, operands):
         counts = np.fromiter(map(len, operands), np.int64, len(operands))

@@ -118,7 +118,7 @@ def shortened(graph):
 
 
 def _may_repeat(nodes):
-    """Whether half of the nodes are of kinds of which there are as many as layers: a quick look, since most graphs have no layers."""
+    """Whether half of the nodes are of kinds of which there are as many as layers: a quick look, since most graphs have none."""
     counts = Counter([(id(node.op), node.shape) for node in nodes])
     return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes) >= LEAST_LAYERS * 8
 
