@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 from retrograde.compiler.backends.cpu import stored
 from retrograde.compiler.backends.cpu.build import BuiltProgram
 from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.launches import Launch
 from retrograde.compiler.backends.cpu.repeated import expanded as expanding
 from retrograde.compiler.backends.cpu.stored import UnplannedProgram
 from retrograde.compiler.backends.cpu.units import library
@@ -202,26 +203,35 @@ def test_a_pass_over_layers_that_could_be_another_one_is_not_repeated():
     np.testing.assert_allclose(rg.jit(rg.grad(function))(rg.tensor(x)).numpy(), given.grad.numpy(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("fault", ["another leaf", "a layer less", "buffers of one layer"])
+def less_a_layer(self, item, layer):
+    """Nothing of the launches of the first layer that was left out."""
+    return layer != self._cut + 1 or type(self._items.things[item]) is not Launch
+
+
+def of_one_layer(self, key, buffer):
+    """The buffer of one layer for two of them, but for leaves, whose absence is seen at once."""
+    found = buffer(self, key)
+    return found if found in self._short.full.state or key[2] != self._cut + 2 else buffer(self, (*key[:2], self._cut + 1))
+
+
+@pytest.mark.parametrize("fault", [less_a_layer, of_one_layer])
 def test_the_verifier_finds_a_program_that_is_not_what_its_graph_says(fault, monkeypatch):
-    kind = expanding._Expansion
-    if fault == "another leaf":
-        leaf, emit, with_buffers = [], kind._emit, expanding._with_buffers
-        monkeypatch.setattr(kind, "_emit", lambda self, *item: (leaf.append(self._short.graph.state[0]), emit(self, *item)))
-        monkeypatch.setattr(expanding, "_with_buffers", lambda launch, buffers: with_buffers(
-            launch, [leaf[0] if getattr(b, "op", 0) is None and b.shape == leaf[0].shape else b for b in buffers]))
-    elif fault == "a layer less":
-        order = kind._order
-        monkeypatch.setattr(kind, "_order", lambda self: [(n, layer) for n, layer in order(self)
-                                                          if layer != self._cut + 1 or not self._is_launch(n)])
-        monkeypatch.setattr(kind, "_is_launch", lambda self, n: type(self._items.things[n]) is expanding.Launch, raising=False)
+    kind, order, buffer = expanding._Expansion, expanding._Expansion._order, expanding._Expansion._buffer
+    if fault is less_a_layer:
+        monkeypatch.setattr(kind, "_order", lambda self: [item for item in order(self) if fault(self, *item)])
     else:
-        buffer = kind._buffer
-        monkeypatch.setattr(kind, "_buffer", lambda self, key: buffer(
-            self, (*key[:2], self._cut + 1 if key[2] == self._cut + 2 else key[2])))
+        monkeypatch.setattr(kind, "_buffer", lambda self, key: fault(self, key, buffer))
     step, network = step_of(Gated, rg.optim.SGD)
     with pytest.raises(VerifierError, match="planned whole"):
         ran(step, network)
+
+
+def test_a_program_with_the_leaf_of_another_layer_is_refused_and_planned_whole(monkeypatch):
+    monkeypatch.setattr(expanding._Expansion, "_kept", lambda self, thing: self._short.graph.state[0] if self._items.is_leaf(thing)
+                        and thing.shape == self._short.graph.state[0].shape else thing)
+    step, network = step_of(Gated, rg.optim.SGD)
+    ran(step, network)
+    assert type(program(step)) is BuiltProgram
 
 
 class Drawn(nn.Module):
