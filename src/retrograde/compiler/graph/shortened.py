@@ -112,9 +112,11 @@ def shortened(graph):
     if count < 2 or found.met_from_outside(cut + 1, cut + count):
         return None
     try:
-        return Short(graph, nodes, numbers, found, cut, count)
+        short = Short(graph, nodes, numbers, found, cut, count)
     except IndexError:  # a layer refers to one that is further away than there are others
         return None
+    # By leaves and gradients layers are known among launches. Those without any are loops that Python unrolled.
+    return short if len(short.graph.state) < len(graph.state) or len(short.graph.held) < len(graph.held) else None
 
 
 def _may_repeat(nodes):
