@@ -145,8 +145,8 @@ def repeats(tokens, operands, least, is_strict=False):
     # A copy that refers to more items than another is none.
     if any([references.of_run(run) is None for run in found]):
         return None
-    runs = _Alignment(found, references, len(tokens)).found()
-    if not runs or is_strict and len(runs) < len(found):
+    runs = _aligned(found, references, len(tokens))
+    if is_strict and len(runs) < len(found):
         return None
     result = Repeats(len(tokens), runs, references)
     return result if result.high - result.low + 1 >= least else None
@@ -213,15 +213,23 @@ def _run(tokens, start, period):
         step *= 4
 
 
+def _aligned(runs, references, size):
+    """The runs that refer to each other copy by copy, with the layers of these: as many items as can be."""
+    best = []
+    # A run of few copies may say what a layer is: of others several copies are one, as those of all parameters of a layer.
+    for main in sorted(range(len(runs)), key=lambda n: runs[n].count):
+        found = _Alignment(runs, main, references, size).found()
+        best = max(best, found, key=lambda runs: sum([run.period * run.count for run in runs]))
+        if len(found) == len(runs):
+            break
+    return best
+
+
 class _Alignment:
-    """Runs whose copies are made layers of: `layers` are (sign, first) by the number of a run.
+    """Runs whose copies are made layers of: `layers` are (sign, first) by the number of a run. In `main` each copy is a layer."""
 
-    What a layer is says the run of the longest period. In others several copies may be one layer, as the counters of all its
-    parameters, which are alike.
-    """
-
-    def __init__(self, runs, references, size):
-        self.runs, self.layers = list(runs), {max(range(len(runs)), key=lambda n: runs[n].period): (1, 0)}
+    def __init__(self, runs, main, references, size):
+        self.runs, self.layers = list(runs), {main: (1, 0)}
         self._references, self._number, self._copy = references, np.full(size, -1, np.int64), np.zeros(size, np.int64)
         for n, run in enumerate(runs):
             self._number[run.start : run.end] = n

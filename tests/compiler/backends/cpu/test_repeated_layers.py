@@ -142,6 +142,30 @@ def test_steps_give_the_same_bits_as_those_of_a_program_planned_whole(case, monk
     assert type(program(whole)) is BuiltProgram
 
 
+def test_a_loop_beside_the_layers_is_kept(monkeypatch):
+    def outcome():
+        rg.manual_seed(2)
+        network = Network(Attention, DEPTH)
+        steps = rg.optim.AdamW(network.parameters(), 1e-2)
+
+        @rg.jit
+        def step(x, y):
+            steps.zero_grad()
+            last, _ = rg.scan(lambda total, row: (total * 0.5 + row, None), rg.zeros(2, 3), rg.swapaxes(network(x), 0, 1))
+            loss = (last**2).sum()
+            loss.backward()
+            steps.step()
+            return loss
+
+        return ran(step, network), step
+
+    found, step = outcome()
+    assert type(program(step)) is UnplannedProgram
+    assert "repeat" in str(step.explain())
+    monkeypatch.setattr(stored, "shortened", lambda graph: None)
+    assert outcome()[0] == found
+
+
 def test_gradients_that_stay_from_step_to_step_are_those_of_their_layers(monkeypatch):
     step, network = step_of(Gated, rg.optim.SGD, clear=False)
     for parameter in network.parameters():

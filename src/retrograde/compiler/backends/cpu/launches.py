@@ -37,6 +37,14 @@ class Launch(NamedTuple):
         """How much of its time several threads can share."""
         return self.seconds if self.chunks > 1 else 0.0
 
+    def with_buffers(self, buffers):
+        """The same launch on other buffers, one for each of `buffers` here."""
+        passes, at = [], 0
+        for one in self.passes:
+            passes.append(one.with_buffers(buffers[at : at + len(one.buffers)]))
+            at += len(one.buffers)
+        return self._replace(buffers=tuple(buffers), passes=tuple(passes))
+
     def put(self, slot, words):
         """Add what its function reads to `words`; where that begins. `slot(buffer)` is a buffer's place among pointers."""
         places = [slot(buffer) for buffer in self.buffers]

@@ -1,5 +1,7 @@
 """Loops as native steps. The steps of the body are planned once; in each iteration they find other rows in their table."""
 
+from copy import copy
+
 from ...kernels.kernel import Scratch
 from ...passes.carry import ALL_BITS
 from ...run.failures import FLAG
@@ -27,7 +29,8 @@ class LoopLaunch:
         moved = [(self._number(buffer), *self._place_of(buffer)) for buffer in self._all_buffers()]
         outside = [place[1] for place in moved] + [e[i] for e in (*body.starts, *body.ends) for i in (0, 2)]
         outside += [] if body.count is None else [body.count]
-        self.buffers = tuple({id(b): b for b in outside}.values())
+        #: The buffers outside by which the loop was planned, and those that it runs on.
+        self._planned = self.buffers = tuple({id(b): b for b in outside}.values())
         self._moved = moved
 
     @property
@@ -65,9 +68,15 @@ class LoopLaunch:
             return scratch, offsets[id(buffer)], 0, 0, ALL_BITS
         return buffer, 0, 0, 0, ALL_BITS  # a constant
 
+    def with_buffers(self, buffers):
+        """The same loop on other buffers outside, one for each of `buffers` here."""
+        found = copy(self)
+        found.buffers = tuple(buffers)
+        return found
+
     def put(self, slot, words):
         """Add what the step reads to `words`, its description and the places of its buffers; where that begins."""
-        places = {id(buffer): i + 1 for i, buffer in enumerate(self.buffers)}
+        places = {id(buffer): i + 1 for i, buffer in enumerate(self._planned)}
         body = self.body
         table, steps, count = words.add([0] * len(self._numbers)), *self._iterations(words)
         moves = [(n, places[id(b)], offset, *self.move(movement)) for n, b, offset, *movement in self._moved]

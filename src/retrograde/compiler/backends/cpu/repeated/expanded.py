@@ -12,7 +12,7 @@ from ....graph.repeats import Label, Repeats, repeats
 from ....kernels.kernel import Scratch
 from ....passes.memory import Arena
 from ....run.program import Layout
-from ..launches import Launch
+from ..build import NATIVE
 from .items import Items, Output
 
 #: The fewest layers whose launches must be alike.
@@ -30,25 +30,32 @@ def expanded(short, draft, parts):
     """The `Expanded` program of the full graph of a `Short` from the draft of its short one and what the steps of that became; None
     if launches of its layers are not alike.
     """
-    # Loops and calls of Python have tables of their own.
-    if any([part.__class__ is not Launch for part in parts]):
+    # Calls of Python find what they read by node.
+    if not all([isinstance(part, NATIVE) for part in parts]):
         return None
     items = Items(short, draft, parts)
-    found = repeats(items.tokens, items.operands, LEAST_ALIKE)
-    if found is None:
+    # By their neighbours things are told apart that are alike by themselves, as matrices that are packed for several products. Few
+    # programs need that.
+    for tokens in (lambda: items.tokens, items.tokens_by_neighbours):
+        layers = _layers(items, tokens(), short)
+        if layers is not None:
+            try:
+                return _Expansion(short, draft, items, *layers).made()
+            except LookupError:  # something stands in fewer layers than others
+                continue
+    return None
+
+
+def _layers(items, tokens, short):
+    """(the `Repeats` of launches, where leaves stand in the graph, the layer after which these are cut apart); None without any."""
+    found = repeats(tokens, items.operands, LEAST_ALIKE)
+    anchored = None if found is None else _anchored(items, found, short)
+    if anchored is None:
         return None
-    anchors = _anchored(items, found, short)
-    if anchors is None:
-        return None
-    found, anchors = anchors
+    found, anchors = anchored
     # Who is not like others, at the ends, must have nothing to do with layers at the cut.
     cut = next((cut for cut in range(found.low, found.high) if not found.met_from_outside(cut, cut + 1)), None)
-    if cut is None:
-        return None
-    try:
-        return _Expansion(short, draft, items, found, anchors, cut).made()
-    except LookupError:  # something stands in fewer layers than others
-        return None
+    return None if cut is None else (found, anchors, cut)
 
 
 def _anchored(items, found, short):
@@ -138,8 +145,8 @@ class _Expansion:
 
     def _emit(self, number, layer):
         thing = self._items.things[number]
-        if thing.__class__ is Launch:
-            self._launches.append(_with_buffers(thing, self._met(number, layer)))
+        if isinstance(thing, NATIVE):
+            self._launches.append(thing.with_buffers(self._met(number, layer)))
         elif thing.__class__ is Output:
             self._put(number, thing, layer)
 
@@ -244,12 +251,3 @@ def _copy(run, number, layer):
     """The items of a copy of a run, as of a layer."""
     start = run.start + number * run.period
     return [(item, layer) for item in range(start, start + run.period)]
-
-
-def _with_buffers(launch, buffers):
-    """A launch of other buffers."""
-    passes, at = [], 0
-    for one in launch.passes:
-        passes.append(one._replace(buffers=tuple(buffers[at : at + len(one.buffers)])))
-        at += len(one.buffers)
-    return launch._replace(buffers=tuple(buffers), passes=tuple(passes))

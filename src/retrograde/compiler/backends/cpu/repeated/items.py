@@ -7,6 +7,7 @@ import numpy as np
 from .....core.symbol import Symbol
 from ....graph.signatures import contents_of
 from ....kernels.kernel import Scratch
+from ..launches import Launch
 
 
 class Output(NamedTuple):
@@ -32,7 +33,9 @@ class Items:
                 if not isinstance(buffer, (Symbol, Scratch)) or id(buffer) in self._single:
                     self.number(buffer)
         for launch in parts:
-            self._add(launch, facts_of(launch), [self.number(buffer) for buffer in launch.buffers])
+            # A loop has a table of its own: each is another one.
+            facts = facts_of(launch) if launch.__class__ is Launch else id(launch)
+            self._add(launch, facts, [self.number(buffer) for buffer in launch.buffers])
         outputs = draft.outputs
         for number, node in enumerate(outputs[: draft.results]):
             self._put(Output("result", number, node))
@@ -40,6 +43,18 @@ class Items:
             self._put(Output("update", number, node, leaf))
         for number, node in enumerate(draft.held):
             self._put(Output("held", number, node))
+
+    def tokens_by_neighbours(self):
+        """Tokens that are equal for items that are alike with what they meet and by what they are met, and so do these."""
+        tokens = self.tokens
+        for _ in range(2):
+            met = [[(tokens[operand], -1) for operand in operands] for operands in self.operands]
+            for token, operands in zip(tokens, self.operands, strict=True):
+                for place, operand in enumerate(operands):
+                    met[operand].append((token, place))
+            facts = {}
+            tokens = [facts.setdefault((token, *sorted(found)), len(facts)) for token, found in zip(tokens, met, strict=True)]
+        return tokens
 
     def is_leaf(self, thing):
         """Whether a buffer is a leaf of the state."""
@@ -78,7 +93,9 @@ class Items:
 
 
 def facts_of(launch):
-    """What a launch has in common with those of other layers."""
+    """What a launch has in common with those of other layers; of a loop what it has with that of the same graph planned again."""
+    if launch.__class__ is not Launch:
+        return launch.__class__, len(launch.buffers), tuple([facts_of(one) for one in launch.launches])
     nest = launch.step.nest if launch.passes else None
     sizes = None if nest is None else (nest.blocks, nest.chunk_blocks, nest.frames)
     words = tuple([word if isinstance(word, int) else getattr(word, "name", None) or repr(word) for word in launch.words])
