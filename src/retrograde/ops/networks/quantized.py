@@ -86,13 +86,13 @@ def _result_shape(x, blocks, format, first=0, last=None, activations=None):
     return _multiplied_shape("quantized_linear", x, _matrix_shape(blocks, format, first, last), 1)
 
 
-def check_activations(activations, format):
-    """Raise an ArgumentError unless products by weights of a format can take activations of this kind."""
+def check_activations(activations, format=None):
+    """Raise an ArgumentError unless products by weights of a format, if it is known, can take such activations."""
     if activations is None:
         return
     if activations != "int8":
         raise ArgumentError(f'activations must be "int8", or None for floats as they are, got {activations!r}')
-    if format_of(format).size == 1:
+    if format is not None and format_of(format).size == 1:
         raise ArgumentError(f"weights of format {format} are no integers, so activations stay floats: leave activations=None")
 
 
