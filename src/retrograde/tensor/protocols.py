@@ -8,10 +8,12 @@ import numpy as np
 from ..core import registry, writes
 from ..core.mode import is_lazy
 from ..core.value import Value
+from ..dtypes import as_dtype
 from ..errors import DTypeError, RegistryError, TraceError
 from ..ops._arrays import arrays
 from ..ops.elementary import comparisons
-from ..ops.linalg.integer_products import matmul_in
+from ..ops.elementary.conversions import astype
+from ..ops.linalg.integer_products import fits, integer_matmul
 from ..ops.manipulation import movements
 
 # Where NumPy's or SciPy's name differs from ours.
@@ -20,6 +22,8 @@ _UFUNCS = {
     "radians": "deg2rad",
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+#: Numbers that take the type of what they meet.
+_WEAK = (int, float, complex)
 _ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
 #: Names of ours by those of ufuncs, for each of their methods; those that keep their name are left out for the first two.
 _NAMES = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
@@ -32,12 +36,9 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
         return function(*inputs)
     kwargs = {k: v for k, v in kwargs.items() if v is not None}
     if method in ("__call__", "outer") and kwargs.keys() <= {"dtype", "casting"}:
-        dtype = kwargs.pop("dtype", None)
-        if ufunc is np.matmul and dtype is not None:
-            # What is added up in a dtype that is too narrow is lost before it could be converted.
-            function, dtype = partial(matmul_in, dtype=dtype), None
+        if (dtype := kwargs.pop("dtype", None)) is not None:
+            function = partial(_computed_in, as_dtype(dtype), ufunc, function, **kwargs)
         result = function(*_spread(*inputs)) if method == "outer" else function(*inputs)
-        result = result if dtype is None else result.astype(dtype)
     elif method in ("reduce", "accumulate"):
         kwargs.setdefault("axis", 0)
         result = function(*inputs, **kwargs) if where is True else function(*inputs, where=where, **kwargs)
@@ -45,6 +46,27 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
     else:
         raise DTypeError(f"np.{ufunc.__name__} on tensors does not take {', '.join(kwargs)}; leave it out")
     return result if out is None and where is True else _stored(result, out, where)
+
+
+def _computed_in(dtype, ufunc, function, *inputs, casting="same_kind"):
+    """What `function`, the counterpart of `ufunc`, makes of `inputs` in the types in which NumPy computes a result of `dtype`.
+
+    They are converted before: what a type that is too narrow cannot hold is lost afterwards.
+    """
+    weak = _WEAK if ufunc.signature is None else ()
+    inputs = [x if x.__class__ in weak else _counterparts().stacked(x) for x in inputs]
+    given = [getattr(x, "dtype", x.__class__) for x in inputs]
+    try:
+        wanted = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting,
+                                      signature=(*[None] * ufunc.nin, *[dtype] * ufunc.nout))
+    except TypeError as error:
+        raise DTypeError(f"np.{ufunc.__name__} with dtype={dtype} cannot be computed of these operands; convert them by "
+                         f"x.astype(...): {error}") from None
+    if ufunc is np.matmul and dtype == np.int32 and fits(*inputs):
+        return integer_matmul(*inputs)  # the same, without wide operands
+    pairs = zip(inputs, wanted[: ufunc.nin], strict=True)
+    result = function(*[x if x.__class__ in weak else astype(x, read, False) for x, read in pairs])
+    return astype(result, dtype, False) if ufunc.nout == 1 else tuple([astype(z, dtype, False) for z in result])
 
 
 def ufunc_counterpart(ufunc, method="__call__"):
