@@ -68,11 +68,21 @@ def test_special_numbers_of_16_bits_are_widened_right(special):
     np.testing.assert_array_equal(np.asarray(found).view(np.uint32), weights.astype(np.float32).view(np.uint32))
 
 
-def test_rows_that_no_vector_fits_are_computed_all_the_same():
-    weights = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float16)
-    x = np.random.default_rng(1).standard_normal((2, 7)).astype(np.float32)
-    found = rg.jit(lambda x, b: rg.quantized_linear(x, b, "F16"))(rg.asarray(x), rg.asarray(weights.view(np.uint8)))
-    np.testing.assert_allclose(found, x @ weights.astype(np.float32).T, rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize("count", [1, 7, 52, 105])
+@pytest.mark.parametrize("name", ["F16", "BF16", "F32"])
+def test_rows_that_no_vector_fits_are_whole_with_zeros_and_each_is_bitwise_the_same_beside_others(name, count):
+    weights = np.random.default_rng(0).standard_normal((33, count)).astype(np.float32)
+    blocks, x = rg.asarray(packed(weights, name)), np.random.default_rng(1).standard_normal((20, count)).astype(np.float32)
+    weights = unpacked(np.asarray(blocks), name)
+    f, h = rg.jit(lambda x, b: rg.quantized_linear(x, b, name)), rg.jit(lambda g, b: quantized_linear_input(g, b, name))
+    alone = np.concatenate([f(rg.asarray(row), blocks) for row in x[:, None]])
+    for rows in (2, 5, 8, 20):
+        found = f(rg.asarray(x[:rows]), blocks)
+        np.testing.assert_allclose(found, x[:rows] @ weights.T, rtol=1e-5, atol=1e-5)
+        if rows <= 8 or name == "F32":
+            np.testing.assert_array_equal(found, alone[:rows])
+    np.testing.assert_allclose(f(rg.asarray(x[0]), blocks), alone[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(h(rg.asarray(alone), blocks), alone @ weights, rtol=1e-5, atol=1e-4)
 
 
 def test_gradients_go_through_a_compiled_product():
