@@ -67,6 +67,38 @@ def test_gradients_go_through_what_is_computed_in_another_dtype():
         np.testing.assert_allclose(found, 2 * x.astype(np.float64) / 1e60, rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [None, np.int32, np.float64])
+def test_reductions_take_what_those_of_numpy_take(dtype):
+    x = np.array([[100, 127, 90], [120, 60, 127]], np.int8)
+    mask, compared = np.array([[True, False, True], [False, True, True]]), 0
+    for ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or):
+        for options in ({}, {"axis": None}, {"axis": 1, "keepdims": True}, {"initial": 5}, {"axis": (0, 1)}, {"initial": 3, "where": mask}):
+            is_of_truth = ufunc in (np.logical_and, np.logical_or)
+            if is_of_truth and (dtype or "initial" in options):
+                continue
+            found, expected = (ufunc.reduce(a, dtype=dtype, **options) for a in (rg.asarray(x), x))
+            assert np.asarray(found).dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected, err_msg=f"{ufunc.__name__} {options}")
+            compared += 1
+        if ufunc in (np.add, np.multiply):
+            np.testing.assert_array_equal(ufunc.accumulate(rg.asarray(x), axis=1, dtype=dtype), ufunc.accumulate(x, axis=1, dtype=dtype))
+            with pytest.raises(rg.errors.ShapeError, match="one axis"):
+                ufunc.accumulate(rg.asarray(x), axis=None)
+    assert compared == (24 if dtype else 32)
+
+
+def test_functions_of_numpy_compute_in_the_dtype_that_they_are_given():
+    x = np.array([[3e38, 2e38, 1], [1e38, 3.3e38, 2], [1, 1, 3e38]], np.float32)
+    small = np.array([[100, 127, 90], [120, 60, 127], [99, 5, 88]], np.int8)
+    for f in (np.trace, np.sum, np.mean, np.var, np.std, np.cumsum, np.nansum, np.nanmean, np.cov, np.corrcoef):
+        np.testing.assert_allclose(f(rg.asarray(x), dtype=np.float64), f(x, dtype=np.float64), rtol=1e-12, err_msg=f.__name__)
+        found = np.asarray(f(rg.asarray(small), dtype=np.float32))
+        assert found.dtype == np.float32, f.__name__
+        np.testing.assert_allclose(found, f(small, dtype=np.float32), rtol=1e-5, err_msg=f.__name__)
+    with pytest.raises(DTypeError, match="computed in floats"):
+        np.var(rg.asarray(small), dtype=np.int32)
+
+
 def test_gradients_go_to_tensors_in_a_list():
     x = rg.tensor([1.0, 2.0]).requires_grad_(True)
     np.add([x[0], x[1] * 3], x, dtype=np.float64).sum().backward()

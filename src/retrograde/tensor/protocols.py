@@ -9,7 +9,7 @@ from ..core import registry, writes
 from ..core.mode import is_lazy
 from ..core.value import Value
 from ..dtypes import as_dtype
-from ..errors import DTypeError, RegistryError, TraceError
+from ..errors import DTypeError, RegistryError, ShapeError, TraceError
 from ..ops._arrays import arrays
 from ..ops.elementary import comparisons
 from ..ops.elementary.conversions import astype
@@ -22,11 +22,11 @@ _UFUNCS = {
     "radians": "deg2rad",
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
+_ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
+#: Names by those of ufuncs, for each of their methods: of ours, but for those that keep their name, and of NumPy's functions.
+_NAMES = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
 #: Numbers that take the type of what they meet.
 _WEAK = (int, float, complex)
-_ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
-#: Names of ours by those of ufuncs, for each of their methods; those that keep their name are left out for the first two.
-_NAMES = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
 
 
 def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
@@ -34,18 +34,28 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
     function = ufunc_counterpart(ufunc, method)
     if method == "__call__" and out is None and where is True and not kwargs:
         return function(*inputs)
-    kwargs = {k: v for k, v in kwargs.items() if v is not None}
+    axis, kwargs = kwargs.get("axis", 0), {k: v for k, v in kwargs.items() if v is not None}
     if method in ("__call__", "outer") and kwargs.keys() <= {"dtype", "casting"}:
         if (dtype := kwargs.pop("dtype", None)) is not None:
             function = partial(_computed_in, as_dtype(dtype), ufunc, function, **kwargs)
         result = function(*_spread(*inputs)) if method == "outer" else function(*inputs)
     elif method in ("reduce", "accumulate"):
-        kwargs.setdefault("axis", 0)
-        result = function(*inputs, **kwargs) if where is True else function(*inputs, where=where, **kwargs)
-        where = True
+        if axis is None and method == "accumulate":
+            raise ShapeError(f"np.{ufunc.__name__}.accumulate goes along one axis, got axis=None")
+        mask = {} if where is True else {"where": where}
+        result, where = _folded(ufunc, function, *inputs, **{**kwargs, **mask, "axis": axis}), True
     else:
         raise DTypeError(f"np.{ufunc.__name__} on tensors does not take {', '.join(kwargs)}; leave it out")
     return result if out is None and where is True else _stored(result, out, where)
+
+
+def _folded(ufunc, function, x, dtype=None, **options):
+    """What `function`, which stands for a reduction or an accumulation by `ufunc`, makes of `x`, computed in `dtype`."""
+    if dtype is None:
+        return function(x, **options)
+    if ufunc in (np.add, np.multiply):
+        return function(x, dtype=dtype, **options)
+    return function(astype(_counterparts().stacked(x), dtype, False), **options)  # extremes have no dtype of their own
 
 
 def _computed_in(dtype, ufunc, function, *inputs, casting="same_kind"):
@@ -74,6 +84,8 @@ def ufunc_counterpart(ufunc, method="__call__"):
     name = ufunc.__name__
     if method not in _NAMES or (method in ("reduce", "accumulate") and name not in _NAMES[method]):
         raise DTypeError(f"np.{name}.{method} has no counterpart on tensors; use np.asarray(t.detach())")
+    if method in ("reduce", "accumulate"):
+        return _counterparts().counterpart(getattr(np, _NAMES[method][name]))
     try:
         return registry.get(_NAMES[method].get(name, name)).call
     except RegistryError:
