@@ -93,6 +93,29 @@ def test_gradients_go_through_a_compiled_product():
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-2)
 
 
+@pytest.mark.parametrize("part", [(), (2, 5), (1, None)])
+@pytest.mark.parametrize("shape", [(3, 64), (2, 3, 10), (20, 32), (64,), (0, 32)])
+def test_weights_of_float32_have_the_gradient_of_a_product(shape, part):
+    rng = np.random.default_rng(0)
+    x, w = rg.asarray(rng.standard_normal(shape).astype(np.float32)), rg.asarray(rng.standard_normal((7, shape[-1])).astype(np.float32))
+    ours = lambda x, w: (rg.quantized_linear(x, w, "F32", *part) ** 2).sum()
+    plain = lambda x, w: ((x @ w[slice(*part or (None,))].T) ** 2).sum()
+    back = lambda f: lambda x, w: sum((g ** 2).sum() for g in rg.grad(f, (0, 1))(x, w))
+    for f, wanted in ((ours, plain), (back(ours), back(plain))):
+        expected = rg.grad(wanted, (0, 1))(x, w)
+        for slopes in (rg.grad(f, (0, 1)), rg.jit(rg.grad(f, (0, 1)))):
+            for found, other in zip(slopes(x, w), expected, strict=True):
+                np.testing.assert_allclose(found, other, rtol=1e-3, atol=1e-5 * float(abs(other).max()) if other.size else 0)
+
+
+def test_parts_of_weights_are_counted_by_integers():
+    x, blocks = rg.ones(3, 64), rg.asarray(np.zeros((2, 68), np.uint8))
+    for f in (lambda x: rg.quantized_linear(x, blocks, "Q8_0", 1.0), lambda x: rg.quantized_linear(x, blocks, "Q8_0", 0, 1.5)):
+        for wrapped in (f, rg.jit(f)):
+            with pytest.raises(rg.errors.DTypeError, match="integer"):
+                wrapped(x)
+
+
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "F32"])
 def test_cotangents_of_many_rows_meet_the_blocks_themselves(name):
     blocks, numbers = blocks_of(name, 53, 768)

@@ -1,6 +1,7 @@
 """Products by quantised weights: blocks of small integers with their scales, as files of GGUF have them."""
 
 from math import prod
+from operator import index
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..elementary.conversions import astype
 from ..linalg._multiplying import product
 from ..linalg.contractions import matmul
 from ..manipulation.borders import pad
-from ..manipulation.movements import transpose
+from ..manipulation.movements import reshape, transpose
 from ._quantizing import FORMATS, PLAIN, format_of, packed, unpacked
 from ._rounding import rounded_activations
 
@@ -64,7 +65,7 @@ def _matrix_shape(blocks, format, first, last):
     shape = _unpacked_shape(blocks, format)
     if len(shape) != 2 or not first and last is None:
         return shape
-    end = shape[0] if last is None else last
+    first, end = index(first), shape[0] if last is None else index(last)
     if not 0 <= first <= end <= shape[0]:
         raise ShapeError(f"rows must lie between 0 and {shape[0]}, got those from {first} to {end}")
     return end - first, shape[1]
@@ -148,8 +149,8 @@ def quantized_linear(x, blocks, /, format, first=0, last=None, activations=None)
     With `activations="int8"` each 32 numbers of a row of `x` are first rounded to multiples of 1/127 of the largest of them, which
     is off by 0.4 % of that one at most, and compiled products of a few rows are of integers. That is what llama.cpp does.
 
-    $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W$ with $W$ the numbers of the blocks, which have no gradient themselves; rounding
-    counts as if it were not there ("straight through").
+    $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W,\; \bar W = \bar Z^\top X$ with $W$ the numbers of the blocks; bytes have no
+    gradient, float32 as they are have it. Rounding counts as if it were not there ("straight through").
     """
     shape, wide, blocks = _result_shape(x, blocks, format, first, last, activations), _wide_rows(x), _of_rows(blocks, first, last)
     if activations is not None:
@@ -194,7 +195,7 @@ def _inputs_in_ops(x, blocks, format, first, last):
 def quantized_linear_input(x, blocks, /, format, first=0, last=None):
     r"""What `quantized_linear` hands back to its `x`: rows of `x`, (..., outputs), times the numbers of the blocks, (..., inputs).
 
-    $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top$
+    $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top,\; \bar W = X^\top \bar Z$
     """
     shape, wide, blocks = _shape_of_inputs(x, blocks, format, first, last), _wide_rows(x), _of_rows(blocks, first, last)
     z = np.zeros((len(wide), shape[-1]), wide.dtype)
@@ -203,5 +204,17 @@ def quantized_linear_input(x, blocks, /, format, first=0, last=None):
     return z.reshape(shape).astype(x.dtype, copy=False)
 
 
-quantized_linear.defvjp(lambda g, blocks, format, first, last: quantized_linear_input(g, blocks, format, first, last), None)
-quantized_linear_input.defvjp(lambda g, blocks, format, first, last: quantized_linear(g, blocks, format, first, last), None)
+def _weights_rule(outputs, inputs, blocks_shape, first, last):
+    """The cotangent of weights that are float32 as they are; those of bytes need none."""
+    rows = [reshape(part, (prod(part.shape[:-1]), part.shape[-1])) for part in (outputs, inputs)]
+    found = matmul(transpose(rows[0]), rows[1])
+    behind = 0 if last is None else blocks_shape[0] - last
+    return pad(found, ((first, behind), (0, 0))) if first or behind else found
+
+
+quantized_linear.defvjp(
+    lambda g, blocks, format, first, last: quantized_linear_input(g, blocks, format, first, last),
+    lambda g, x, blocks_shape, first, last: _weights_rule(g, x, blocks_shape, first, last))
+quantized_linear_input.defvjp(
+    lambda g, blocks, format, first, last: quantized_linear(g, blocks, format, first, last),
+    lambda g, x, blocks_shape, first, last: _weights_rule(x, g, blocks_shape, first, last))
