@@ -88,12 +88,21 @@ def test_packing_is_off_by_half_a_step_at_most(name, part):
     assert (off <= np.abs(w).reshape(3, -1, 32).max(-1) * (part + 2e-3)).all()
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38])
-def test_weights_that_no_block_can_hold_are_refused(bad):
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e38, 3e38])
+@pytest.mark.parametrize("name", ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"])
+def test_weights_that_no_block_can_hold_are_refused(name, bad):
     w = weights()
-    w[0, 3] = bad
+    w[0, 3:5] = bad, -bad
     with pytest.raises(rg.errors.ArgumentError, match=r"finite|65504"):
-        packed(w, "Q4_1")
+        packed(w, name)
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-38, 1e-40, 1e-45])
+@pytest.mark.parametrize("name", [name for name, form in FORMATS.items() if form.pack])
+def test_weights_smaller_than_any_scale_become_zeros_and_nothing_overflows(name, size):
+    w = weights() * np.float32(size)
+    expected = w if name == PLAIN else w.astype(rg.bfloat16).astype(np.float32) if name == "BF16" else np.zeros_like(w)
+    np.testing.assert_array_equal(unpacked(packed(w, name), name), expected)
 
 
 def test_rows_of_no_whole_blocks_are_refused():

@@ -251,6 +251,24 @@ def test_the_graph_reaches_the_words_of_a_prompt(asked, path):
         text.logprobs(model, "a", ["true", "false"], words=-1)
 
 
+def test_rounded_activations_are_asked_for_and_kept_apart_from_floats(network, tmp_path):
+    path = written_models.llama(tmp_path / "m.gguf", network, "Q8_0", vocabulary=written_models.all_bytes(280))
+    usual, rounding = [text.LocalModel(path, engine="retrograde", context=160, is_chat=False, activations=activations) for activations in (None, "int8")]
+    assert rounding.engine is not usual.engine and rounding.identity == f"{usual.identity} activations=int8"
+    same = TextModel(rg.models.load(path, context=160, activations="int8"))
+    long = "the dog and the cat in the house and in the other house"
+    prompts = [*PROMPTS, f"{long} is", f"{long} was"]  # the last one is read on from where the two part
+    scores = [rounding.label_logprobs(prompt, LABELS) for prompt in prompts]
+    assert scores == [same.label_logprobs(prompt, LABELS) for prompt in prompts]
+    for found, prompt in zip(scores, prompts, strict=True):
+        expected = usual.label_logprobs(prompt, LABELS)
+        assert found != expected
+        np.testing.assert_allclose(found, expected, atol=0.3)
+    options = {"max_tokens": 8, "grammar": "root ::= [a-z ]+"}
+    assert rounding("the cat", **options) == same("the cat", **options)
+    assert pickle.loads(pickle.dumps(rounding)).label_logprobs(PROMPTS[0], LABELS) == scores[0]
+
+
 def test_words_are_those_of_the_loss_by_finite_differences(asked):
     model = asked("retrograde")
     request = text.Request.of("the cat is", labels=["true", "false"])
@@ -301,7 +319,10 @@ def test_a_folder_is_run_and_a_model_that_is_loaded_is_the_same(path, network, t
     (str, {"context": 8}, ArgumentError, "at least 16"), (str, {"threads": 2}, ArgumentError, "set_num_threads"),
     (lambda path: rg.models.load(path), {}, ArgumentError, "TextModel takes a model"), (lambda path: 3, {}, ArgumentError, "got 3"),
     (lambda path: "nowhere.gguf", {}, ModelError, r"no weights at nowhere\.gguf"), (str, {"context": 10**6}, ArgumentError, "made for"),
-    (lambda path: path.parent, {}, ModelError, r"cannot run .*config\.json")])
+    (lambda path: path.parent, {}, ModelError, r"cannot run .*config\.json"),
+    (str, {"activations": "int4"}, ArgumentError, 'must be "int8", or None for floats as they are, got \'int4\''),
+    (str, {"activations": "int8"}, ArgumentError, "for layers with quantised weights, of which this model has none"),
+    (str, {"activations": "int8", "engine": "llama.cpp"}, ArgumentError, "rounds activations to 8 bits in any case")])
 def test_what_cannot_work_is_an_error_of_ours(path, path_of, options, error, message):
     with pytest.raises(error, match=message):
         text.LocalModel(path_of(path), **{"engine": "retrograde", **options})("x")
@@ -335,7 +356,7 @@ def test_a_missing_library_names_the_extra(path, monkeypatch):
 def test_engines_of_others_are_found_by_name(path):
     class Echo:
         max_concurrency, has_gradients = 2, False
-        opened = classmethod(lambda cls, path, context, threads: cls())
+        opened = classmethod(lambda cls, path, context, threads, activations: cls())
         has_template = classmethod(lambda cls, path: False)
         tokens = lambda self, content, is_chat: content.split()
         complete = lambda self, tokens, **options: (" ".join(tokens), "stop", len(tokens))

@@ -35,6 +35,19 @@ def test_it_continues_and_answers(model):
     assert "Paris" in model.chat(MESSAGES, max_tokens=20)
 
 
+def test_a_text_model_that_rounds_activations_answers_as_the_same_file_does_that_is_loaded_so(path):
+    pytest.importorskip("jinja2", reason="comes with the extra `models`")
+    model = rg.text.LocalModel(path, engine="retrograde", context=512, activations="int8")
+    loaded = rg.models.load(path, context=512, activations="int8")
+    assert model(MESSAGES[0]["content"], max_tokens=20) == loaded.chat(MESSAGES, max_tokens=20)
+    labels = ["Paris", "Rome", "Berlin"]
+    found = model.label_logprobs("The capital of Italy is", labels)
+    assert found == rg.models.TextModel(loaded).label_logprobs("The capital of Italy is", labels)
+    floats = rg.text.LocalModel(path, engine="retrograde", context=512).label_logprobs("The capital of Italy is", labels)
+    np.testing.assert_allclose(found, floats, atol=1)
+    assert found != floats
+
+
 def halves_of(array, heads):
     """Rows of heads whose pairs are neighbours, as Hugging Face has them: half a head apart."""
     return array.reshape(heads, -1, 2, array.shape[-1]).swapaxes(1, 2).reshape(array.shape)

@@ -45,10 +45,15 @@ def test_a_text_is_the_same_whatever_is_written_beside_it(which, request):
     assert len({written.text for written in together}) > 5
 
 
-@pytest.mark.parametrize(("format", "activations"), [(None, None), ("int8", None), ("q4", None), ("BF16", None), ("q4", "int8")])
-def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format, activations):
-    wide = {"hidden_size": 320, "intermediate_size": 800, "head_dim": 64, "num_attention_heads": 5, "num_key_value_heads": 1}
-    network = reference.network_of("llama", vocab_size=1000, **wide)
+WIDE = {"hidden_size": 320, "intermediate_size": 800, "head_dim": 64, "num_attention_heads": 5, "num_key_value_heads": 1}
+#: No whole vectors anywhere.
+ODD = {"hidden_size": 50, "intermediate_size": 33, "head_dim": 6, "num_attention_heads": 3, "num_key_value_heads": 1}
+
+
+@pytest.mark.parametrize(("format", "activations", "sizes"), [
+    (None, None, WIDE), ("int8", None, WIDE), ("q4", None, WIDE), ("BF16", None, WIDE), ("q4", "int8", WIDE), (None, None, ODD), ("F16", None, ODD)])
+def test_logits_of_a_text_are_bitwise_the_same_in_batches_of_any_size(format, activations, sizes):
+    network = reference.network_of("llama", vocab_size=1000, **sizes)
     reader = Reader(network if format is None else rg.quantize(network, format, activations=activations), 64)
     texts = np.random.default_rng(0).integers(0, 1000, (8, 9))
     lengths = [5, 8, 3, 8, 7, 2, 1, 6]

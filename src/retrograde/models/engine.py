@@ -29,9 +29,9 @@ class NetworkEngine:
         self._together = Together(model)
 
     @classmethod
-    def opened(cls, path, context, threads):  # noqa: ARG003 - those of the compiler
+    def opened(cls, path, context, threads, activations):  # noqa: ARG003 - threads are those of the compiler
         """The engine with the weights at `path`."""
-        model = load(path, context=context)
+        model = load(path, context=context, activations=activations)
         if not isinstance(model, Model):
             raise CheckpointError("it is an encoder, which makes vectors of texts and writes none; rg.models.load gives it")
         model.reader.prompts = Prompts()

@@ -106,6 +106,8 @@ class RandomWeights:
 class RowLinear(Linear):
     """A Linear that multiplies a few rows, when nothing is learned, so that each does not depend on the others to the last bit."""
 
+    is_affine = True
+
     def forward(self, x):
         if is_recording() or x.dtype != np.float32 or self.weight.dtype != np.float32 or prod(x.shape[:-1]) > FEW_ROWS:
             return super().forward(x)

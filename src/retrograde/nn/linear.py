@@ -17,6 +17,9 @@ class Linear(Module):
     (5, 2)
     """
 
+    #: Whether the `forward` of this class is the map above. A subclass whose own one is too says so, and `rg.quantize` replaces it.
+    is_affine = True
+
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features

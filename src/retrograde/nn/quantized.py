@@ -80,9 +80,9 @@ def quantize(model, format="int8", skip=(), activations=None):
     """Replace each Linear of `model` by a QuantizedLinear with the same weights in a format; returns `model`.
 
     `format` is "int8", "q4", "q5", or one of GGUF's names: "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16". Layers whose name
-    is in `skip`, and those whose rows are no whole blocks, stay as they are; at least one must be left. A Linear that is `model`
-    itself is returned as another layer. With `activations="int8"` what the layers are given is rounded to 8 bits too: see
-    `rg.quantized_linear`.
+    is in `skip`, those whose rows are no whole blocks, and subclasses of Linear with a `forward` of their own stay as they are; at
+    least one must be left. A Linear that is `model` itself is returned as another layer. Layers keep their hooks. With
+    `activations="int8"` what the layers are given is rounded to 8 bits too: see `rg.quantized_linear`.
 
     >>> model = rg.quantize(rg.nn.Sequential(rg.nn.Linear(64, 32), rg.nn.ReLU(), rg.nn.Linear(32, 2)), "q4")
     >>> model[0]
@@ -90,19 +90,34 @@ def quantize(model, format="int8", skip=(), activations=None):
     """
     name = format_name(format)
     check_activations(activations, name)
-    if isinstance(model, Linear):
-        return QuantizedLinear.of(model, name, activations)
+    if _is_affine(model):
+        return _replacing(model, name, activations)
     found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
-             if isinstance(layer, Linear) and path not in skip and layer.in_features % FORMATS[name].size == 0]
+             if _is_affine(layer) and path not in skip and layer.in_features % FORMATS[name].size == 0]
     if not found:
-        raise ShapeError(f"quantize found no Linear with rows of a multiple of {FORMATS[name].size}, as {name} needs")
+        raise ShapeError(f"quantize found no Linear with rows of a multiple of {FORMATS[name].size}, as {name} needs, and without "
+                         "a forward of its own")
     # A layer that stands in several places is one layer afterwards too.
     made = {}
     for path, layer in found:
         if id(layer) not in made:
-            made[id(layer)] = QuantizedLinear.of(layer, name, activations)
+            made[id(layer)] = _replacing(layer, name, activations)
         model.set_submodule(path, made[id(layer)])
     return model
+
+
+def _is_affine(layer):
+    """Whether a layer is a Linear that computes what a QuantizedLinear computes, as the class says that has its `forward`."""
+    if not isinstance(layer, Linear) or "forward" in vars(layer):
+        return False
+    return vars(next(kind for kind in type(layer).__mro__ if "forward" in vars(kind))).get("is_affine", False)
+
+
+def _replacing(layer, name, activations):
+    """A QuantizedLinear that stands for `layer`, with its hooks, of which others hold handles, and its mode."""
+    made = QuantizedLinear.of(layer, name, activations)
+    vars(made).update({key: vars(layer)[key] for key in ("_hooks", "training") if key in vars(layer)})
+    return made
 
 
 def set_activations(model, activations):

@@ -8,10 +8,12 @@ import numpy as np
 from ..core import registry, writes
 from ..core.mode import is_lazy
 from ..core.value import Value
-from ..errors import DTypeError, RegistryError, TraceError
+from ..dtypes import as_dtype
+from ..errors import DTypeError, RegistryError, ShapeError, TraceError
 from ..ops._arrays import arrays
 from ..ops.elementary import comparisons
-from ..ops.linalg.integer_products import matmul_in
+from ..ops.elementary.conversions import astype
+from ..ops.linalg.integer_products import fits, integer_matmul
 from ..ops.manipulation import movements
 
 # Where NumPy's or SciPy's name differs from ours.
@@ -21,8 +23,10 @@ _UFUNCS = {
 }
 _REDUCERS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 _ACCUMULATORS = {"add": "cumsum", "multiply": "cumprod"}
-#: Names of ours by those of ufuncs, for each of their methods; those that keep their name are left out for the first two.
+#: Names by those of ufuncs, for each of their methods: of ours, but for those that keep their name, and of NumPy's functions.
 _NAMES = {"__call__": _UFUNCS, "outer": _UFUNCS, "reduce": _REDUCERS, "accumulate": _ACCUMULATORS}
+#: Numbers that take the type of what they meet.
+_WEAK = (int, float, complex)
 
 
 def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
@@ -30,21 +34,49 @@ def array_ufunc(self, ufunc, method, *inputs, out=None, where=True, **kwargs):
     function = ufunc_counterpart(ufunc, method)
     if method == "__call__" and out is None and where is True and not kwargs:
         return function(*inputs)
-    kwargs = {k: v for k, v in kwargs.items() if v is not None}
+    axis, kwargs = kwargs.get("axis", 0), {k: v for k, v in kwargs.items() if v is not None}
     if method in ("__call__", "outer") and kwargs.keys() <= {"dtype", "casting"}:
-        dtype = kwargs.pop("dtype", None)
-        if ufunc is np.matmul and dtype is not None:
-            # What is added up in a dtype that is too narrow is lost before it could be converted.
-            function, dtype = partial(matmul_in, dtype=dtype), None
+        if (dtype := kwargs.pop("dtype", None)) is not None:
+            function = partial(_computed_in, as_dtype(dtype), ufunc, function, **kwargs)
         result = function(*_spread(*inputs)) if method == "outer" else function(*inputs)
-        result = result if dtype is None else result.astype(dtype)
     elif method in ("reduce", "accumulate"):
-        kwargs.setdefault("axis", 0)
-        result = function(*inputs, **kwargs) if where is True else function(*inputs, where=where, **kwargs)
-        where = True
+        if axis is None and method == "accumulate":
+            raise ShapeError(f"np.{ufunc.__name__}.accumulate goes along one axis, got axis=None")
+        mask = {} if where is True else {"where": where}
+        result, where = _folded(ufunc, function, *inputs, **{**kwargs, **mask, "axis": axis}), True
     else:
         raise DTypeError(f"np.{ufunc.__name__} on tensors does not take {', '.join(kwargs)}; leave it out")
     return result if out is None and where is True else _stored(result, out, where)
+
+
+def _folded(ufunc, function, x, dtype=None, **options):
+    """What `function`, which stands for a reduction or an accumulation by `ufunc`, makes of `x`, computed in `dtype`."""
+    if dtype is None:
+        return function(x, **options)
+    if ufunc in (np.add, np.multiply):
+        return function(x, dtype=dtype, **options)
+    return function(astype(_counterparts().stacked(x), dtype, False), **options)  # extremes have no dtype of their own
+
+
+def _computed_in(dtype, ufunc, function, *inputs, casting="same_kind"):
+    """What `function`, the counterpart of `ufunc`, makes of `inputs` in the types in which NumPy computes a result of `dtype`.
+
+    They are converted before: what a type that is too narrow cannot hold is lost afterwards.
+    """
+    weak = _WEAK if ufunc.signature is None else ()
+    inputs = [x if x.__class__ in weak else _counterparts().stacked(x) for x in inputs]
+    given = [getattr(x, "dtype", x.__class__) for x in inputs]
+    try:
+        wanted = ufunc.resolve_dtypes((*given, *[None] * ufunc.nout), casting=casting,
+                                      signature=(*[None] * ufunc.nin, *[dtype] * ufunc.nout))
+    except TypeError as error:
+        raise DTypeError(f"np.{ufunc.__name__} with dtype={dtype} cannot be computed of these operands; convert them by "
+                         f"x.astype(...): {error}") from None
+    if ufunc is np.matmul and dtype == np.int32 and fits(*inputs):
+        return integer_matmul(*inputs)  # the same, without wide operands
+    pairs = zip(inputs, wanted[: ufunc.nin], strict=True)
+    result = function(*[x if x.__class__ in weak else astype(x, read, False) for x, read in pairs])
+    return astype(result, dtype, False) if ufunc.nout == 1 else tuple([astype(z, dtype, False) for z in result])
 
 
 def ufunc_counterpart(ufunc, method="__call__"):
@@ -52,6 +84,8 @@ def ufunc_counterpart(ufunc, method="__call__"):
     name = ufunc.__name__
     if method not in _NAMES or (method in ("reduce", "accumulate") and name not in _NAMES[method]):
         raise DTypeError(f"np.{name}.{method} has no counterpart on tensors; use np.asarray(t.detach())")
+    if method in ("reduce", "accumulate"):
+        return _counterparts().counterpart(getattr(np, _NAMES[method][name]))
     try:
         return registry.get(_NAMES[method].get(name, name)).call
     except RegistryError:

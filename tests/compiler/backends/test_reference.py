@@ -14,6 +14,7 @@ from retrograde.compiler.passes.memory import Arena
 from retrograde.errors import ArgumentError, OutOfRangeError
 from sweeping import every_case, has_derivative
 from tiers import tiered
+from training_steps import training_step
 
 WAYS = ["native", "reference"]
 
@@ -64,17 +65,11 @@ def model(seed=3):
 
 
 def step_of(parameters):
-    optimizer = rg.optim.Adam(parameters, lr=0.05)
-
-    def step(x, labels):
+    def loss_of(x, labels):
         w, b, v, c = parameters
-        optimizer.zero_grad()
-        loss = rg.nn.functional.cross_entropy(rg.nn.functional.dropout(rg.tanh(x @ w + b), 0.2) @ v + c, labels)
-        loss.backward()
-        optimizer.step()
-        return loss
+        return rg.nn.functional.cross_entropy(rg.nn.functional.dropout(rg.tanh(x @ w + b), 0.2) @ v + c, labels)
 
-    return step
+    return training_step(rg.optim.Adam(parameters, lr=0.05), loss_of)
 
 
 def run(parameters, step):

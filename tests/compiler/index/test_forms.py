@@ -19,6 +19,7 @@ from retrograde.compiler.target import named
 from retrograde.errors import RetrogradeError
 from tests.compiler.snapshots.programs import PROGRAMS, of_seed
 from tests.compiler.snapshots.telling import graph_of
+from training_steps import training_step
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -29,15 +30,7 @@ def _step_of(layers):
     layer = lambda: nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True, norm_first=True, activation="gelu")
     model = nn.Sequential(*[layer() for _ in range(layers)])
     optimizer = rg.optim.AdamW(model.parameters())
-
-    def step(x):
-        optimizer.zero_grad()
-        loss = (model(x) ** 2).sum()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return graph_of(step, [((4, 16, 32), "float32")])
+    return graph_of(training_step(optimizer, lambda x: (model(x) ** 2).sum()), [((4, 16, 32), "float32")])
 
 
 #: What is done once for all steps, nodes and calls that are alike: where its function is found, and the name of that.

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import retrograde as rg
+from retrograde.compiler.backends import chosen_name
 
 
 def operands(batch=2, new=3, heads=6, shared=2, size=16, longest=50, seed=0):
@@ -83,6 +84,19 @@ def test_a_prompt_is_bitwise_the_same_however_it_is_cut(pieces, window):
         for text, length in enumerate(lengths):
             keys[text, length : length + count], values[text, length : length + count] = key[text, part], value[text, part]
         start, lengths = start + count, lengths + count
+
+
+@pytest.mark.skipif(chosen_name() != "native", reason="code of our own")
+def test_prompts_of_all_lengths_share_their_code_whatever_texts_and_caches_there_are():
+    def code(**sizes):
+        arrays = operands(**sizes)
+        f = rg.jit(lambda *args: rg.cached_attention(*args))
+        f(*map(rg.asarray, arrays), rg.asarray(np.zeros(len(arrays[0]), np.int64)))
+        return f.explain().kernels[0].llvm
+
+    found = code(new=17)
+    assert {code(new=90), code(new=300, longest=400), code(new=64, batch=1), code(new=33, longest=7)} == {found}
+    assert code(new=17, size=32) != found
 
 
 @pytest.mark.parametrize(("change", "message"), [

@@ -12,6 +12,7 @@ from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.backends.cpu.threads import get_num_threads, set_num_threads
 from retrograde.ops.images._convolving import Geometry
 from retrograde.ops.images.convolution import conv2d_input, conv2d_weight
+from training_steps import training_step
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -187,15 +188,7 @@ def test_a_training_step_with_convolutions_is_the_eager_one():
                 p[...] = rng.standard_normal(p.shape).astype(np.float32) * 0.3
         optimizer = optim.SGD(list(model.parameters()), lr=0.1, momentum=0.9)
         x, y = rg.tensor(rng.standard_normal((6, 1, 12, 12)).astype(np.float32)), rg.tensor(rng.integers(0, 3, 6))
-
-        def step(x, y):
-            optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(x), y)
-            loss.backward()
-            optimizer.step()
-            return loss.detach()
-
-        step = wrap(step)
+        step = wrap(training_step(optimizer, lambda x, y: nn.functional.cross_entropy(model(x), y)))
         return [float(step(x, y)) for _ in range(5)], [np.asarray(p.detach()).copy() for p in model.parameters()]
 
     found, wanted = trained(rg.jit), trained(lambda f: f)

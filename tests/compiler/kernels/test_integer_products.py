@@ -141,13 +141,20 @@ def test_code_for_older_processors_computes_the_same(kind):
 def test_processors_that_add_up_four_products_do(features, monkeypatch):
     from retrograde.compiler.backends.cpu import host
     from retrograde.compiler.backends.cpu.codegen.quantized import dots
+    from retrograde.compiler.backends.cpu.codegen.vecmath.elements import constant
+
+    def of_unsigned(b, codes, x):
+        """What Intel's manual says: bytes without a sign by bytes with one. Halves of the former have room beside a sign."""
+        one = constant(1, codes.type)
+        half, rest = (dots._widened(b, part, x) for part in (b.lshr(codes, one), b.and_(codes, one)))
+        return b.add(b.add(half, half), rest)
 
     target, (blocks, x) = _x86(*features), extreme("Q8_0")
     assert "vpdpbusd" in _instructions(_for_target(target, "Q8_0", x, blocks)[3])
     if host.native().machine != "x86_64" or not host.native().has_avx2:
         pytest.skip("this processor does not run the rest")
-    # All around the instruction is run with what Intel's manual says it does: bytes without a sign by bytes with one.
-    monkeypatch.setitem(dots._SUMS, "vnni", lambda b, codes, x: dots._widened(b, codes, x, is_signed=False))
+    # All around the instruction is run with what it does.
+    monkeypatch.setitem(dots._SUMS, "vnni", of_unsigned)
     here = _x86()._replace(features=_x86().features + ",+avxvnni")
     for name in ("Q8_0", "Q4_1"):
         blocks, x = extreme(name)

@@ -68,11 +68,21 @@ def test_special_numbers_of_16_bits_are_widened_right(special):
     np.testing.assert_array_equal(np.asarray(found).view(np.uint32), weights.astype(np.float32).view(np.uint32))
 
 
-def test_rows_that_no_vector_fits_are_computed_all_the_same():
-    weights = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float16)
-    x = np.random.default_rng(1).standard_normal((2, 7)).astype(np.float32)
-    found = rg.jit(lambda x, b: rg.quantized_linear(x, b, "F16"))(rg.asarray(x), rg.asarray(weights.view(np.uint8)))
-    np.testing.assert_allclose(found, x @ weights.astype(np.float32).T, rtol=1e-5, atol=1e-5)
+@pytest.mark.parametrize("count", [1, 7, 52, 105])
+@pytest.mark.parametrize("name", ["F16", "BF16", "F32"])
+def test_rows_that_no_vector_fits_are_whole_with_zeros_and_each_is_bitwise_the_same_beside_others(name, count):
+    weights = np.random.default_rng(0).standard_normal((33, count)).astype(np.float32)
+    blocks, x = rg.asarray(packed(weights, name)), np.random.default_rng(1).standard_normal((20, count)).astype(np.float32)
+    weights = unpacked(np.asarray(blocks), name)
+    f, h = rg.jit(lambda x, b: rg.quantized_linear(x, b, name)), rg.jit(lambda g, b: quantized_linear_input(g, b, name))
+    alone = np.concatenate([f(rg.asarray(row), blocks) for row in x[:, None]])
+    for rows in (2, 5, 8, 20):
+        found = f(rg.asarray(x[:rows]), blocks)
+        np.testing.assert_allclose(found, x[:rows] @ weights.T, rtol=1e-5, atol=1e-5)
+        if rows <= 8 or name == "F32":
+            np.testing.assert_array_equal(found, alone[:rows])
+    np.testing.assert_allclose(f(rg.asarray(x[0]), blocks), alone[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(h(rg.asarray(alone), blocks), alone @ weights, rtol=1e-5, atol=1e-4)
 
 
 def test_gradients_go_through_a_compiled_product():
@@ -81,6 +91,29 @@ def test_gradients_go_through_a_compiled_product():
     found = rg.jit(rg.grad(lambda x: (rg.quantized_linear(x, rg.asarray(blocks), "Q8_0") ** 2).sum()))(x)
     expected = 2 * (np.asarray(x) @ numbers.T) @ numbers
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize("part", [(), (2, 5), (1, None)])
+@pytest.mark.parametrize("shape", [(3, 64), (2, 3, 10), (20, 32), (64,), (0, 32)])
+def test_weights_of_float32_have_the_gradient_of_a_product(shape, part):
+    rng = np.random.default_rng(0)
+    x, w = rg.asarray(rng.standard_normal(shape).astype(np.float32)), rg.asarray(rng.standard_normal((7, shape[-1])).astype(np.float32))
+    ours = lambda x, w: (rg.quantized_linear(x, w, "F32", *part) ** 2).sum()
+    plain = lambda x, w: ((x @ w[slice(*part or (None,))].T) ** 2).sum()
+    back = lambda f: lambda x, w: sum((g ** 2).sum() for g in rg.grad(f, (0, 1))(x, w))
+    for f, wanted in ((ours, plain), (back(ours), back(plain))):
+        expected = rg.grad(wanted, (0, 1))(x, w)
+        for slopes in (rg.grad(f, (0, 1)), rg.jit(rg.grad(f, (0, 1)))):
+            for found, other in zip(slopes(x, w), expected, strict=True):
+                np.testing.assert_allclose(found, other, rtol=1e-3, atol=1e-5 * float(abs(other).max()) if other.size else 0)
+
+
+def test_parts_of_weights_are_counted_by_integers():
+    x, blocks = rg.ones(3, 64), rg.asarray(np.zeros((2, 68), np.uint8))
+    for f in (lambda x: rg.quantized_linear(x, blocks, "Q8_0", 1.0), lambda x: rg.quantized_linear(x, blocks, "Q8_0", 0, 1.5)):
+        for wrapped in (f, rg.jit(f)):
+            with pytest.raises(rg.errors.DTypeError, match="integer"):
+                wrapped(x)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "F32"])

@@ -6,6 +6,7 @@ import pytest
 import retrograde as rg
 from retrograde.compiler.run import capacity
 from retrograde.errors import MemoryLimitError
+from training_steps import training_step
 
 
 @pytest.fixture
@@ -30,16 +31,7 @@ def test_a_program_that_cannot_fit_is_refused_and_says_what_is_large(short_of_me
 
 def test_state_and_gradients_are_as_they_were_after_the_refusal(short_of_memory):
     w = rg.ones(1 << 13, requires_grad=True)
-    optimizer = rg.optim.SGD([w], lr=0.5, momentum=0.9)
-
-    @rg.jit
-    def step(x):
-        optimizer.zero_grad()
-        loss = outer(w, x).sum()
-        loss.backward()
-        optimizer.step()
-        return loss
-
+    step = rg.jit(training_step(rg.optim.SGD([w], lr=0.5, momentum=0.9), lambda x: outer(w, x).sum()))
     with pytest.raises(MemoryLimitError):
         step(rg.ones(1 << 13))
     assert w.grad is None

@@ -12,6 +12,7 @@ from retrograde import nn, optim
 from tests.fuzz.drawing import drawn
 from tests.fuzz.program import NAMES
 from tests.sweeping import every_case, results
+from tests.training_steps import training_step
 
 F = nn.functional
 #: (function, specs of its operands) by the group of a program and its name.
@@ -345,15 +346,7 @@ class _Training:
         rg.manual_seed(0)
         model = self._model()
         optimizer = self._optimizer(model.parameters())
-
-        def step(x):
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(x), rg.tensor(ROWS[: x.shape[0]] % 10))
-            loss.backward()
-            optimizer.step()
-            return loss
-
-        return step
+        return training_step(optimizer, lambda x: F.cross_entropy(model(x), rg.tensor(ROWS[: x.shape[0]] % 10)))
 
 
 _groups = []

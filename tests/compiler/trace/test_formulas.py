@@ -14,6 +14,7 @@ from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
 from tests.compiler.snapshots.telling import graph_of
 from tests.optim.test_traced import CASES
+from training_steps import training_step
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
 
@@ -149,15 +150,7 @@ def _trainer(name, options, layers=4):
     for p in model.parameters():
         p.data[...] = rng.standard_normal(p.shape) * 0.4
     optimizer = getattr(optim, name)(model.parameters(), **{"lr": 1e-3, **options})
-
-    def step(x):
-        optimizer.zero_grad()
-        loss = (model(x) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    return model, step
+    return model, training_step(optimizer, lambda x: (model(x) ** 2).mean())
 
 
 @pytest.mark.parametrize(("name", "options"), CASES)

@@ -73,8 +73,8 @@ def _forward(step, node, read, wanted, assembler):
     if fields["sizes"].queries == 1 and fields["key"].column == fields["value"].column == 1:
         plan, write = code.Single(**fields, has_sums=1 in wanted), code.write_single
     else:
-        result = code.Operand(*_result(step, fields["sizes"]), 1)
-        plan, write = code.Forward(**for_few(fields), result=result, has_sums=1 in wanted), code.write_forward
+        result, fields = code.Operand(*_result(step, fields["sizes"]), 1), for_few(fields, fields["sizes"].queries)
+        plan, write = code.Forward(**fields, result=result, has_sums=1 in wanted), code.write_forward
     unit = assembler.unit(("attention", repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
     tasks, flops = prod(plan.sizes.batch) * plan.blocks, _flops(node)
     chunks = _chunks(tasks, flops, assembler)
@@ -116,9 +116,9 @@ def _heads_as_rows(operand):
     return operand._replace(batch=operand.batch[:-1], row=operand.batch[-1])
 
 
-def for_few(fields):
-    """`fields` with tiles for few queries: as many sums, in tiles of one vector."""
-    if fields["sizes"].queries > fields["lanes"]:
+def for_few(fields, queries):
+    """`fields` with tiles for so many queries: for few of them as many sums, in tiles of one vector."""
+    if queries > fields["lanes"]:
         return fields
     return {**fields, "rows": fields["rows"] * fields["vectors"], "vectors": 1}
 

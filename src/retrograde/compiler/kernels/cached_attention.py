@@ -1,5 +1,7 @@
 """Attention of a text that grows, to a cache that is read only as far as it is filled."""
 
+from math import ceil
+
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from .. import cost
@@ -45,19 +47,17 @@ def _prompt(step, node, read, seconds, assembler):
     *arrays, _, scale, window = node.args
     (batch, new, heads, size), (_, longest, shared, _) = node.shape, arrays[3].shape
 
-    def steps(positions, count):
-        return code.Operand((positions * count * size, size), count * size, 1)
+    def steps(count):
+        return code.Operand((size,), count * size, 1)
 
-    sizes = code.Sizes((batch, heads), new, longest + new, size, size)
     plan = code.Prompt(
-        **for_few({**tiles_of(assembler.target, "float32"), "sizes": sizes}), scale=float(scale),
-        query=steps(new, heads), key=steps(new, shared), value=steps(new, shared), result=steps(new, heads),
-        cached=steps(longest, shared), longest=longest, group=heads // shared, window=None if window is None else int(window),
-        mask=None, has_booleans=False, is_causal=True, has_sums=False)
-    tasks = batch * heads * plan.blocks
+        **for_few(tiles_of(assembler.target, "float32"), new), sizes=code.Sizes((heads,), None, None, size, size),
+        scale=float(scale), query=steps(heads), key=steps(shared), value=steps(shared), result=steps(heads), group=heads // shared,
+        window=None if window is None else int(window), mask=None, has_booleans=False, is_causal=True, has_sums=False)
+    tasks = batch * heads * ceil(new / plan.query_block)
     chunks = min(tasks, cost.CACHED_ATTENTION.chunks(node.size * longest))
     key = "prompt attention", repr(plan)
     unit = assembler.unit(key, lambda module, name: code.write_prompt(module, name, plan), is_final=True)
     buffers = *read, assembler.storage(node), Scratch(sum(plan.parts) * 4 * chunks)
-    words = *[0] * len(buffers), tasks, chunks
+    words = *[0] * len(buffers), tasks, chunks, new, longest
     return [assembler.launch(step, unit, unit.name, buffers, words, chunks, assembler.lasts(step), seconds)]

@@ -54,4 +54,4 @@ def _widened(step, operand, wide, assembler):
     plan = code.Widening(operand.dtype.kind == "i", operand.size)
     wide[operand] = Scratch(operand.size * _WIDE)
     buffers = assembler.storage(operand), wide[operand]
-    return launch(step, plan, code.write_widening, buffers, plan.count * cost.ENTRY_SECONDS, assembler, "widen")
+    return launch(step, plan, code.write_widening, buffers, plan.units * cost.ENTRY_SECONDS, assembler, "widen")

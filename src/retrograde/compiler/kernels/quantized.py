@@ -5,15 +5,14 @@ from math import prod
 from ...core.symbol import Symbol
 from ...dtypes import name_of
 from ...ops.networks._quantizing import PLAIN, format_of
-from ...ops.networks.quantized import FEW_ROWS
+from ...ops.networks._rounding import BLOCK
+from ...ops.networks.quantized import FEW_ROWS, weights_missing
 from .. import cost
 from ..index.accesses import Operand
 from .kernel import Kernel, Scratch, launch
 from .matmul import Matmul, product_launch
 
-#: So many weights of a row at least are read at a time; a row is a multiple of that, or the library's.
-_AT_ONCE, _PLAIN_AT_ONCE = 32, 16
-#: Of 32 activations of 8 bits the scale, and what it makes of their sum.
+#: Of a block of activations of 8 bits the scale, and what it makes of their sum.
 _SCALES_BYTES = 8
 
 
@@ -25,7 +24,7 @@ class QuantizedProduct(Kernel):
     def matches(self, node, facts):
         x, blocks, form, first, last, activations = node.args
         is_short = not first and last is None and (form == PLAIN or prod(x.shape[:-1]) <= FEW_ROWS)
-        return activations is None and is_short and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
+        return activations is None and is_short and _are_operands(node, x, blocks) and not weights_missing(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
@@ -48,13 +47,13 @@ class IntegerProduct(QuantizedProduct):
     def matches(self, node, facts):
         x, blocks, form, _, _, activations = node.args
         # Others are products of rounded floats: see the op.
-        return activations is not None and _are_operands(node, x, blocks) and _is_whole(x.shape[-1], form)
+        return activations is not None and _are_operands(node, x, blocks) and not weights_missing(x.shape[-1], form)
 
     def launches(self, step, assembler):
         node, code, way = step.roots[0], assembler.code("quantized"), assembler.target.byte_dots
         x, blocks, form, *_ = node.args
         rows, count = prod(x.shape[:-1]), x.shape[-1]
-        codes, scales = Scratch(x.size), Scratch(x.size // _AT_ONCE * _SCALES_BYTES)
+        codes, scales = Scratch(x.size), Scratch(x.size // BLOCK * _SCALES_BYTES)
         rounding = code.Activations(min(assembler.target.lanes("float32"), 16), x.size)
         read, seconds = (assembler.layout(step, x)[0], codes, scales), x.size * cost.ENTRY_SECONDS
         before = launch(step, rounding, code.write_activations, read, seconds, assembler, "round")
@@ -72,9 +71,8 @@ class QuantizedMatmul(Matmul):
 
     def matches(self, node, facts):
         x, blocks, form, *_ = node.args
-        inputs = _inputs(node)
-        is_of_floats = node.args[5:] in ((), (None,))
-        return is_of_floats and form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1 and _is_whole(inputs, form)
+        is_of_floats, is_whole = node.args[5:] in ((), (None,)), not weights_missing(_inputs(node), form)
+        return is_of_floats and is_whole and form != PLAIN and _are_operands(node, x, blocks) and x.ndim > 1
 
     def memory(self, node, facts):
         return [facts.base(node.args[0]), node.args[1]]
@@ -128,7 +126,7 @@ class Unpacking(Kernel):
     name = "unpacking"
 
     def matches(self, node, facts):
-        return bool(node.size) and isinstance(node.args[0], Symbol) and _is_whole(node.shape[-1], node.args[1])
+        return bool(node.size) and isinstance(node.args[0], Symbol) and not weights_missing(node.shape[-1], node.args[1])
 
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
@@ -136,11 +134,6 @@ class Unpacking(Kernel):
         plan = code.Unpacking(**_fields(form, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
         buffers = assembler.layout(step, blocks)[0], assembler.storage(node)
         return launch(step, plan, code.write_unpacking, buffers, node.size * cost.UNPACK_SECONDS, assembler)
-
-
-def _is_whole(count, form):
-    """Whether a row of so many weights can be read some at a time."""
-    return count % (_PLAIN_AT_ONCE if form == PLAIN else _AT_ONCE) == 0
 
 
 def _fields(form, target):

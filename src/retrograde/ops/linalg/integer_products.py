@@ -79,20 +79,3 @@ def integer_matmul(x, y, /):
     """
     _shape(x, y)
     return np.asarray(_of_floats(x, y))
-
-
-def matmul_in(x, y, dtype):
-    """The matrix product of `x` and `y` as NumPy's `matmul(x, y, dtype=dtype)` gives it: computed in `dtype`.
-
-    Integers of 8 bits are multiplied as they are where all sums are integers of 32 bits; other operands are converted first. Sums
-    of integers are exact, or an error.
-    """
-    dtype = np.dtype(dtype)
-    x, y = [a if hasattr(a, "dtype") else np.asarray(a) for a in (x, y)]
-    for a in (x, y):
-        if not np.can_cast(a.dtype, dtype, "same_kind"):
-            raise DTypeError(f"matmul with dtype={dtype} needs operands that can be converted to it, got {a.dtype}; convert them "
-                             f"by x.astype({dtype})")
-    if dtype == _RESULT and x.ndim and y.ndim and fits(x, y):
-        return integer_matmul(x, y)
-    return matmul(astype(x, dtype), astype(y, dtype))

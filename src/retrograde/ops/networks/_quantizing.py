@@ -78,8 +78,9 @@ def packed(weights, name):
         raise ArgumentError("weights that are quantised must be finite, and among these is a NaN or an infinity")
     made = np.empty((len(rows), kind.nbytes), np.uint8)
     step = max(_AT_ONCE // kind.size, 1)
-    for start in range(0, len(rows), step):
-        made[start : start + step] = kind.pack(rows[start : start + step])
+    with np.errstate(over="ignore", invalid="ignore"):  # of a scale that is refused
+        for start in range(0, len(rows), step):
+            made[start : start + step] = kind.pack(rows[start : start + step])
     return made.reshape(*weights.shape[:-1], nbytes)
 
 
@@ -157,8 +158,8 @@ def _pack_f32(rows):
 
 
 def _inverse(scale):
-    """One over each scale, 0 for 0: a block of zeros has scale 0."""
-    return np.divide(1, scale, out=np.zeros_like(scale), where=scale != 0)
+    """One over each scale, 0 for one whose inverse may be none: in 16 bits it is 0, and so are all numbers of its block."""
+    return np.divide(1, scale, out=np.zeros_like(scale), where=np.abs(scale) >= np.finfo(np.float32).tiny)
 
 
 def _as_half(numbers):

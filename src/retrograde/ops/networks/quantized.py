@@ -1,6 +1,7 @@
 """Products by quantised weights: blocks of small integers with their scales, as files of GGUF have them."""
 
 from math import prod
+from operator import index
 
 import numpy as np
 
@@ -11,12 +12,15 @@ from .._samples import call
 from ..elementary.conversions import astype
 from ..linalg._multiplying import product
 from ..linalg.contractions import matmul
-from ..manipulation.movements import transpose
+from ..manipulation.borders import pad
+from ..manipulation.movements import reshape, transpose
 from ._quantizing import FORMATS, PLAIN, format_of, packed, unpacked
 from ._rounding import rounded_activations
 
 #: So many rows of `x` at most are multiplied by weights as they lie in memory; for more of them weights are unpacked in panels.
 FEW_ROWS = 8
+#: Compiled products read so many weights of a row at a time, and of float32 as they are so many.
+_READ_TOGETHER, _PLAIN_TOGETHER = 32, 16
 _WEIGHTS = np.random.default_rng(0).uniform(-1, 1, (3, 64)).astype(np.float32)
 #: Rows of weights are unpacked so many at a time where NumPy multiplies, which keeps the memory for them small.
 _AT_ONCE = 1 << 21
@@ -61,7 +65,7 @@ def _matrix_shape(blocks, format, first, last):
     shape = _unpacked_shape(blocks, format)
     if len(shape) != 2 or not first and last is None:
         return shape
-    end = shape[0] if last is None else last
+    first, end = index(first), shape[0] if last is None else index(last)
     if not 0 <= first <= end <= shape[0]:
         raise ShapeError(f"rows must lie between 0 and {shape[0]}, got those from {first} to {end}")
     return end - first, shape[1]
@@ -86,13 +90,13 @@ def _result_shape(x, blocks, format, first=0, last=None, activations=None):
     return _multiplied_shape("quantized_linear", x, _matrix_shape(blocks, format, first, last), 1)
 
 
-def check_activations(activations, format):
-    """Raise an ArgumentError unless products by weights of a format can take activations of this kind."""
+def check_activations(activations, format=None):
+    """Raise an ArgumentError unless products by weights of a format, if it is known, can take such activations."""
     if activations is None:
         return
     if activations != "int8":
         raise ArgumentError(f'activations must be "int8", or None for floats as they are, got {activations!r}')
-    if format_of(format).size == 1:
+    if format is not None and format_of(format).size == 1:
         raise ArgumentError(f"weights of format {format} are no integers, so activations stay floats: leave activations=None")
 
 
@@ -106,17 +110,35 @@ def _in_ops(x, blocks, format, first, last, activations):
     is_whole = not first and last is None
     is_plain = x.dtype == np.float32 and x.size and blocks.shape[0] and (x.ndim > 1 or is_whole)
     if is_plain and (activations is None or is_whole and prod(x.shape[:-1]) <= FEW_ROWS):
-        return NotImplemented
+        if not (missing := weights_missing(x.shape[-1], format)):
+            return NotImplemented
+        return quantized_linear(_lengthened(x, missing), _with_zeros(blocks, missing, format), format, first, last)
     if activations is not None:
         wide = x if x.dtype == np.float64 else astype(x, np.float32)
         return astype(quantized_linear(rounded_activations(wide), blocks, format, first, last), x.dtype)
     return matmul(x, transpose(dequantize(_of_rows(blocks, first, last), format)))
 
 
+def weights_missing(count, format):
+    """How many weights a row of `count` lacks to be whole for compiled products: of blocks none ever, since these are as long."""
+    return -count % (_PLAIN_TOGETHER if format == PLAIN else _READ_TOGETHER)
+
+
+def _lengthened(x, count):
+    """`x` with `count` zeros behind each row."""
+    return pad(x, (*[(0, 0)] * (x.ndim - 1), (0, count)))
+
+
+def _with_zeros(blocks, count, format):
+    """Blocks of one weight with `count` zeros behind each row, whose bits are zeros in all such formats."""
+    return _lengthened(blocks, count * (1 if format == PLAIN else format_of(format).nbytes))
+
+
 @contraction(expansion=_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x, samples=(
     call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((64,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 64), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 64), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
-    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3)))
+    call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3),
+    call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 1), call((2, 7), packed(_WEIGHTS[:, :7], "F16"), "F16")))
 def quantized_linear(x, blocks, /, format, first=0, last=None, activations=None):
     r"""The rows of `x`, (..., inputs), times rows of quantised weights, `blocks` of shape (outputs, bytes): shape (..., outputs).
     Rows of weights are used from `first` up to `last`, all of them unless said otherwise.
@@ -127,8 +149,8 @@ def quantized_linear(x, blocks, /, format, first=0, last=None, activations=None)
     With `activations="int8"` each 32 numbers of a row of `x` are first rounded to multiples of 1/127 of the largest of them, which
     is off by 0.4 % of that one at most, and compiled products of a few rows are of integers. That is what llama.cpp does.
 
-    $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W$ with $W$ the numbers of the blocks, which have no gradient themselves; rounding
-    counts as if it were not there ("straight through").
+    $Z = X W^\top \;\Rightarrow\; \bar X = \bar Z W,\; \bar W = \bar Z^\top X$ with $W$ the numbers of the blocks; bytes have no
+    gradient, float32 as they are have it. Rounding counts as if it were not there ("straight through").
     """
     shape, wide, blocks = _result_shape(x, blocks, format, first, last, activations), _wide_rows(x), _of_rows(blocks, first, last)
     if activations is not None:
@@ -142,7 +164,7 @@ def quantized_linear(x, blocks, /, format, first=0, last=None, activations=None)
 
 def _wide_rows(x):
     """`x` as a matrix, of at least float32."""
-    rows = x.reshape(-1, x.shape[-1])
+    rows = x.reshape(prod(x.shape[:-1]), x.shape[-1])  # which may have no numbers
     return rows if x.dtype == np.float64 else rows.astype(np.float32, copy=False)
 
 
@@ -158,18 +180,22 @@ def _shape_of_inputs(x, blocks, format, first=0, last=None):
 
 def _inputs_in_ops(x, blocks, format, first, last):
     if x.dtype == np.float32 and x.size and blocks.shape[1] and x.ndim > 1 and format != PLAIN:
-        return NotImplemented
+        inputs = format_of(format).row_weights(blocks.shape[1])
+        if not (missing := weights_missing(inputs, format)):
+            return NotImplemented
+        return quantized_linear_input(x, _with_zeros(blocks, missing, format), format, first, last)[..., :inputs]
     return matmul(x, dequantize(_of_rows(blocks, first, last), format))
 
 
 @contraction(is_public=False, expansion=_inputs_in_ops, result_shape=_shape_of_inputs, result_dtype=_dtype_of_x, samples=(
     call((2, 3), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((3,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 3), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 3), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
-    call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3)))
+    call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3), call((2, 0), packed(_WEIGHTS[:0], "Q8_0"), "Q8_0"),
+    call((2, 3), packed(_WEIGHTS[:, :7], "F16"), "F16")))
 def quantized_linear_input(x, blocks, /, format, first=0, last=None):
     r"""What `quantized_linear` hands back to its `x`: rows of `x`, (..., outputs), times the numbers of the blocks, (..., inputs).
 
-    $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top$
+    $Z = X W \;\Rightarrow\; \bar X = \bar Z W^\top,\; \bar W = X^\top \bar Z$
     """
     shape, wide, blocks = _shape_of_inputs(x, blocks, format, first, last), _wide_rows(x), _of_rows(blocks, first, last)
     z = np.zeros((len(wide), shape[-1]), wide.dtype)
@@ -178,5 +204,17 @@ def quantized_linear_input(x, blocks, /, format, first=0, last=None):
     return z.reshape(shape).astype(x.dtype, copy=False)
 
 
-quantized_linear.defvjp(lambda g, blocks, format, first, last: quantized_linear_input(g, blocks, format, first, last), None)
-quantized_linear_input.defvjp(lambda g, blocks, format, first, last: quantized_linear(g, blocks, format, first, last), None)
+def _weights_rule(outputs, inputs, blocks_shape, first, last):
+    """The cotangent of weights that are float32 as they are; those of bytes need none."""
+    rows = [reshape(part, (prod(part.shape[:-1]), part.shape[-1])) for part in (outputs, inputs)]
+    found = matmul(transpose(rows[0]), rows[1])
+    behind = 0 if last is None else blocks_shape[0] - last
+    return pad(found, ((first, behind), (0, 0))) if first or behind else found
+
+
+quantized_linear.defvjp(
+    lambda g, blocks, format, first, last: quantized_linear_input(g, blocks, format, first, last),
+    lambda g, x, blocks_shape, first, last: _weights_rule(g, x, blocks_shape, first, last))
+quantized_linear_input.defvjp(
+    lambda g, blocks, format, first, last: quantized_linear(g, blocks, format, first, last),
+    lambda g, x, blocks_shape, first, last: _weights_rule(x, g, blocks_shape, first, last))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...dtypes import is_float
+from ...dtypes import as_dtype, is_float
 from ...errors import ArgumentError, DTypeError, ShapeError
 from ...ops.axes import products, reductions, searches, spreads
 from ...ops.axes.running import cumulative_prod, cumulative_sum
@@ -56,6 +56,8 @@ def _spread(name, op):
         refuse(name, out=out, mean=mean)
         if ddof and correction is not None and correction is not np._NoValue:
             raise ArgumentError("ddof and correction are two names of one number; give one of them")
+        if dtype is not None and not is_float(as_dtype(dtype)):
+            raise DTypeError(f"np.{name} is computed in floats, got dtype={as_dtype(dtype)}; round what it gives")
         mask = None if where is None or where is True or where is np._NoValue else data_of(where)
         given = ddof if correction is None or correction is np._NoValue else correction
         return op(cast(a, dtype), axis, is_kept(keepdims), given, mask)
@@ -186,7 +188,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """The covariances of variables in the rows of `m` (columns without `rowvar`)."""
     refuse("cov", y=y, fweights=fweights, aweights=aweights)
     m = reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
-    centred = cast(m, dtype) - reductions.mean(m, 1, True)
+    m = cast(m, dtype)
+    centred = m - reductions.mean(m, 1, True)
     # As NumPy has it: nothing is left where as many degrees of freedom are taken off as there are columns, or more.
     free = max(m.shape[1] - ((0 if bias else 1) if ddof is None else ddof), 0)
     found = matmul(centred, conj(centred).T) / free

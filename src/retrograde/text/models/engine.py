@@ -19,8 +19,8 @@ class Engine(Protocol):
     has_gradients: bool
 
     @classmethod
-    def opened(cls, path, context, threads) -> "Engine":
-        """The engine with the weights at `path`; `context` and `threads` may be None."""
+    def opened(cls, path, context, threads, activations) -> "Engine":
+        """The engine with the weights at `path`; all else may be None, which is what the engine usually does."""
         ...
 
     @classmethod
@@ -73,12 +73,12 @@ def check_engine(name):
         raise ArgumentError(f"an engine is one of {', '.join(sorted(engines))}, got {name!r}")
 
 
-def opened(name, path, context, threads) -> Any:
+def opened(name, path, context, threads, activations) -> Any:
     """The engine called `name` with the weights at `path`; a ModelError if they are not there, or if it cannot run them."""
     if not Path(path).exists():
         raise ModelError(f"there are no weights at {path}")
     try:
-        return engine_class(name).opened(path, context, threads)
+        return engine_class(name).opened(path, context, threads, activations)
     except (MissingExtraError, ArgumentError, ModelError):
         raise
     except (RetrogradeError, OSError, RuntimeError) as error:

@@ -45,7 +45,7 @@ class LlamaCpp:
         self.tokens_of = functools.lru_cache(maxsize=4096)(functools.partial(_tokens, self._ask))
 
     @classmethod
-    def opened(cls, path, context, threads):
+    def opened(cls, path, context, threads, activations):  # noqa: ARG003 - always of 8 bits
         """The engine with the weights at `path`."""
         return cls(path, context, threads)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from weakref import WeakValueDictionary
 
 from ...errors import ArgumentError, ModelError
+from ...ops.networks.quantized import check_activations
 from .engine import check_engine, engine_class, opened
 from .in_process import InProcess
 from .weights import default_weights
@@ -29,12 +30,14 @@ class LocalModel(InProcess):
     threads  of llama.cpp; they change the speed alone. Where it is not given, the processors are taken that are idle when the
              weights are loaded. The engine retrograde has those of `rg.set_num_threads`
     is_chat  whether messages are laid out by the template in the file; None asks the file whether it has one
+    activations  of the engine retrograde, as of `rg.models.load`: "int8" has quantised weights multiply what is rounded to 8
+             bits, as llama.cpp always does; floats unless said otherwise
 
     The weights are loaded by the first call. A prompt that begins like an earlier one is read from where they part, without any
     change in the answer. A file without a template holds a model that only continues text.
     """
 
-    def __init__(self, path=None, *, engine=_FIRST, context=None, threads=None, is_chat=None):
+    def __init__(self, path=None, *, engine=_FIRST, context=None, threads=None, is_chat=None, activations=None):
         check_engine(engine)
         if path is not None and not isinstance(path, (str, os.PathLike)):
             raise ArgumentError(f"path is that of a file or a folder, got {path!r:.80}; rg.models.TextModel takes a model that is "
@@ -43,9 +46,12 @@ class LocalModel(InProcess):
             raise ArgumentError(f"context must be at least 16 and threads at least 1, got {context} and {threads}")
         if threads is not None and engine != _FIRST:
             raise ArgumentError(f"threads are those of llama.cpp, and the engine is {engine}; see rg.set_num_threads")
+        check_activations(activations)
+        if activations is not None and engine == _FIRST:
+            raise ArgumentError('llama.cpp rounds activations to 8 bits in any case; activations are for engine="retrograde"')
         self.path = None if path is None else Path(path)
         self.engine_name, self.context, self.threads = engine, context, threads
-        self.is_chat, self._loaded = is_chat, {}
+        self.is_chat, self.activations, self._loaded = is_chat, activations, {}
 
     @functools.cached_property
     def weights(self):
@@ -59,6 +65,7 @@ class LocalModel(InProcess):
     @functools.cached_property
     def identity(self):
         by = "" if self.engine_name == _FIRST else f" {self.engine_name}"
+        by += "" if self.activations is None else f" activations={self.activations}"
         return f"local 2 {self.weights.name} {_fingerprint(self.weights)} chat={self.has_chat} {self.max_tokens}{by}"
 
     @property
@@ -74,7 +81,7 @@ class LocalModel(InProcess):
         """The weights, loaded in this process. Those of another one, whose threads a fork has not taken along, are left there."""
         process = os.getpid()
         if process not in self._loaded:
-            self._loaded[process] = _shared(self.engine_name, self.weights, self.context, self.threads, process)
+            self._loaded[process] = _shared(self.engine_name, self.weights, self.context, self.threads, self.activations, process)
         return self._loaded[process]
 
     @functools.cached_property
@@ -88,7 +95,8 @@ class LocalModel(InProcess):
         self._loaded.pop(os.getpid(), None)
 
     def __getstate__(self):
-        return {name: vars(self)[name] for name in ("path", "engine_name", "context", "threads", "is_chat")} | {"_loaded": {}}
+        kept = ("path", "engine_name", "context", "threads", "is_chat", "activations")
+        return {name: vars(self)[name] for name in kept} | {"_loaded": {}}
 
 
 def _shared(*settings):

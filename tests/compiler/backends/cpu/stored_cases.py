@@ -56,6 +56,7 @@ CASES = {
     "several results, one of them an argument, one twice, one a constant": called(
         lambda x: (x.sum(axis=0), x, x.sum(axis=0), rg.ones(3)), NUMBERS),
     "large results": called(lambda x: rg.exp(x[:, None] - x), np.linspace(-1, 1, 80)),
+    "a word of NumPy's for a library call": called(lambda x: rg.dequantize(x, np.str_("F16")), NUMBERS.view(np.uint8)),
     "matrix products": called(lambda x: (x @ x.T, x.T @ x), NUMBERS),
     "constants of the graph": called(lambda x: x * TABLE + TABLE[::-1].T.copy().T, np.ones((40, 50))),
     "constants of few bytes": called(

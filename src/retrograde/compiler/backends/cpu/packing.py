@@ -101,6 +101,8 @@ class _Objects:
         kind = argument.__class__
         if kind in _PLAIN:
             return "plain", argument
+        if isinstance(argument, str):  # a word of NumPy's
+            return "plain", str(argument)
         if kind is tuple or kind is list:
             return kind.__name__, [self._written(a) for a in argument]
         if kind is slice:
@@ -137,7 +139,11 @@ class _Objects:
 
 
 def _dtype_name(dtype):
-    if np.dtype(name_of(dtype)) != dtype:
+    try:
+        is_known = np.dtype(name_of(dtype)) == dtype
+    except TypeError:  # as of bytes and of records
+        is_known = False
+    if not is_known:
         raise UnfitError
     return name_of(dtype)
 

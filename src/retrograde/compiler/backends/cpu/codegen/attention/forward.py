@@ -30,7 +30,9 @@ def write_forward(module, name, plan):
 
 
 class Walk:
-    """The entry under construction. Of a task: its matrices by name, its first query, and the tiles in scratch memory."""
+    """The entry under construction. Of a task: its matrices by name, its first query, and the tiles in scratch memory. Of all
+    tasks: how many queries a matrix has, which is the last, and how many blocks these are.
+    """
 
     def __init__(self, module, name, plan, entry):
         self.plan, self.entry, self.b = plan, entry, entry.builder
@@ -43,29 +45,38 @@ class Walk:
         self.run, self.packing = Tiles(module, f"{name}_tile", plan).run, Packing(module, f"{name}_lay", plan)
         self.queries, self.results, self.weights, self.tops, self.totals = rooms(
             self.b, entry.pointers["scratch"], plan, entry.chunk)
+        self.count, self.last, self.blocks = self._lengths()
+
+    def _lengths(self):
+        queries = self.plan.sizes.queries
+        return I64(queries), I64(queries - 1), I64(self.plan.blocks)
 
     def write(self):
         """All tasks of the chunk."""
-        b, plan, sizes = self.b, self.plan, self.plan.sizes
+        b, plan = self.b, self.plan
         first, end = self.entry.share(self.entry.words["tasks"], self.entry.words["chunks"])
         with emit.loop(b, first, end) as task:
-            self.number = b.sdiv(task.index, I64(plan.blocks))
-            self.places = digits(b, self.number, sizes.batch)
+            self.number = b.sdiv(task.index, self.blocks)
             self._find_matrices()
             # Blocks of one matrix are neighbours among the tasks, so that a chunk meets the keys of one matrix again while they
             # are in cache.
-            self.first = b.mul(b.srem(task.index, I64(plan.blocks)), I64(plan.tiles * plan.tile))
-            count = emit.minimum(b, plan.tiles * plan.tile, b.sub(I64(sizes.queries), self.first))
+            self.first = b.mul(b.srem(task.index, self.blocks), I64(plan.query_block))
+            count = emit.minimum(b, plan.query_block, b.sub(self.count, self.first))
             self.tiles = b.sdiv(b.add(count, I64(plan.tile - 1)), I64(plan.tile))
             self._block(count)
         b.ret_void()
 
     def _find_matrices(self):
         plan, pointers = self.plan, self.entry.pointers
+        self.places = digits(self.b, self.number, plan.sizes.batch)
         operands = {"query": plan.query, "key": plan.key, "value": plan.value, "mask": plan.mask}
         self.matrices = {
             label: matrix(self.b, pointers[label], plan.mask_item if label == "mask" else plan.item, self.places, operand)
             for label, operand in operands.items() if operand is not None}
+
+    def _result(self):
+        """Where the rows of the result are."""
+        return matrix(self.b, self.entry.pointers["result"], self.plan.item, self.places, self.plan.result)
 
     def _block(self, count):
         b, plan = self.b, self.plan
@@ -109,7 +120,7 @@ class Walk:
     def _begin(self, tile):
         """Lay queries side by side, ready for powers of two; nothing has been seen yet."""
         b, plan, sizes = self.b, self.plan, self.plan.sizes
-        rows, target = (self._query(tile), I64(sizes.queries - 1)), self._room(self.queries, tile, sizes.depth)
+        rows, target = (self._query(tile), self.last), self._room(self.queries, tile, sizes.depth)
         # Factors once for each query, in place of one for each weight, which are powers of two.
         self.packing.pack(b, self.matrices["query"], (plan.query.row, plan.query.column), rows, sizes.depth, target,
                           constant(plan.scale * LOG2_E, plan.vector))
@@ -132,8 +143,7 @@ class Walk:
         if plan.mask is not None:
             source = at(b, self.matrices["mask"], plan.mask_item, (first_key, plan.mask.column))
             # The mask lies where the products will be, since these are added to it.
-            rows = query, I64(sizes.queries - 1)
-            self.packing.pack_mask(b, source, (plan.mask.row, plan.mask.column), rows, keys, weights)
+            self.packing.pack_mask(b, source, (plan.mask.row, plan.mask.column), (query, self.last), keys, weights)
         source = at(b, self.matrices["key"], plan.item, (first_key, plan.key.row))
         self.run(b, self.scores, (source, self._room(self.queries, tile, sizes.depth), weights), keys, sizes.depth)
         if plan.is_causal:
@@ -231,8 +241,7 @@ class Walk:
             sums = [k.where(one, s, math.inf) for one, s in zip(sees, sums, strict=True)]
         # One division for each query; its numbers are multiplied.
         inverse = [k.divide(constant(1, plan.vector), total) for total in totals]
-        rows = self._query(tile), I64(sizes.queries - 1)
-        result = matrix(b, self.entry.pointers["result"], plan.item, self.places, plan.result)
+        rows, result = (self._query(tile), self.last), self._result()
         self.packing.unpack(b, self._room(self.results, tile, sizes.width), result, plan.result.row, rows, sizes.width, inverse)
         if plan.has_sums:
             to = at(b, self.entry.pointers["sums"], plan.item, (self.number, sizes.queries))

@@ -19,7 +19,7 @@ class Operand(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Leading axes, queries and keys, and the lengths of a query and of a value."""
+    """Leading axes, queries and keys, None where their numbers are operands, and the lengths of a query and of a value."""
 
     batch: tuple
     queries: int
@@ -97,9 +97,14 @@ class Forward(Attending):
         return min(max(1, cost.QUERIES // self.tile), ceil(self.sizes.queries / self.tile))
 
     @property
+    def query_block(self):
+        """Queries of a block."""
+        return self.tiles * self.tile
+
+    @property
     def blocks(self):
         """Blocks of queries."""
-        return ceil(self.sizes.queries / (self.tiles * self.tile))
+        return ceil(self.sizes.queries / self.query_block)
 
     @property
     def parts(self):
@@ -111,13 +116,11 @@ class Forward(Attending):
 
 @dataclass(eq=False, repr=False)
 class Prompt(Forward):
-    """The forward pass of new positions of texts, whose keys are in a cache of `longest` positions, and new ones: see `prompt`.
+    """The forward pass of new positions of texts, whose keys are in a cache and among the new ones: see `prompt`.
 
-    Operands are those of new positions, by text and head; `cached` are the steps of the cache. `group` heads share keys.
+    Operands are those of one text, by head. `group` heads share keys. How many positions there are does not count.
     """
 
-    cached: Operand = field(kw_only=True)
-    longest: int = field(kw_only=True)
     group: int = field(kw_only=True)
     window: int | None = field(kw_only=True)
 
@@ -125,6 +128,11 @@ class Prompt(Forward):
     def can_hide_all(self):
         """Whether a query may see none of a block of keys."""
         return self.window is not None
+
+    @property
+    def tiles(self):
+        """Tiles of positions in a block."""
+        return max(1, cost.QUERIES // self.tile)
 
     @property
     def key_block(self):

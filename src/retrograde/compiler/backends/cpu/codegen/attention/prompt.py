@@ -4,6 +4,8 @@ the new ones.
 It is the forward pass of attention, but for where keys are: new position p of a text whose cache holds n sees the n keys there and
 p + 1 new ones. What a position gets depends on its own text alone, to the last bit, however a prompt is cut in pieces: blocks begin
 at multiples of their size, counted from the beginning of the text, and a block may have keys of both kinds.
+
+How many positions are new, and how many a cache has, are words: prompts of all lengths share the code.
 """
 
 from .. import emit
@@ -11,14 +13,15 @@ from ..convolution.entry import Entry
 from ..convolution.layout import heights
 from ..emit import I64, at
 from .forward import Walk
-from .places import matrix
 
 _BUFFERS = ("query", "key", "value", "keys", "values", "lengths", "result", "scratch")
 
 
 def write_prompt(module, name, plan):
-    """The entry that computes the blocks of positions of a chunk; its words are tasks, which are such blocks, and chunks."""
-    entry = Entry(module, name, _BUFFERS, ("tasks", "chunks"), {None: plan.item, "lengths": I64})
+    """The entry that computes the blocks of positions of a chunk; its words are tasks, which are such blocks, chunks, the number of
+    new positions, and that of positions in a cache.
+    """
+    entry = Entry(module, name, _BUFFERS, ("tasks", "chunks", "new", "longest"), {None: plan.item, "lengths": I64})
     _Prompt(module, name, plan, entry).write()
     return entry.function
 
@@ -26,17 +29,31 @@ def write_prompt(module, name, plan):
 class _Prompt(Walk):
     """The entry under construction. Of a task also: how long its text is before the new positions."""
 
+    def _lengths(self):
+        count, block = self.entry.words["new"], self.plan.query_block
+        return count, self.b.sub(count, I64(1)), self.b.sdiv(self.b.add(count, I64(block - 1)), I64(block))
+
     def _find_matrices(self):
-        b, plan = self.b, self.plan
-        text, head = self.places
-        shared = b.sdiv(head, I64(plan.group)) if plan.group > 1 else head
-        pointers, item = self.entry.pointers, plan.item
-        self.matrices = {"query": matrix(b, pointers["query"], item, self.places, plan.query)}
-        for label, operand in (("key", plan.key), ("value", plan.value), ("keys", plan.cached), ("values", plan.cached)):
-            self.matrices[label] = matrix(b, pointers[label], item, (text, shared), operand)
-        length = b.load(at(b, pointers["lengths"], I64, text), typ=I64)
+        b, plan, (heads,), longest = self.b, self.plan, self.plan.sizes.batch, self.entry.words["longest"]
+        self.text, self.head = b.sdiv(self.number, I64(heads)), b.srem(self.number, I64(heads))
+        shared = b.sdiv(self.head, I64(plan.group)) if plan.group > 1 else self.head
+        self.matrices = {
+            "query": self._matrix("query", plan.query, self.count, self.head),
+            "key": self._matrix("key", plan.key, self.count, shared),
+            "value": self._matrix("value", plan.value, self.count, shared),
+            "keys": self._matrix("keys", plan.key, longest, shared),
+            "values": self._matrix("values", plan.value, longest, shared)}
+        length = b.load(at(b, self.entry.pointers["lengths"], I64, self.text), typ=I64)
         # Never beyond the cache, whatever the lengths say.
-        self.length = emit.minimum(b, emit.maximum(b, length, 0), I64(plan.longest))
+        self.length = emit.minimum(b, emit.maximum(b, length, 0), longest)
+
+    def _matrix(self, label, operand, positions, head):
+        """Where the rows of a head of the task's text are in an array with so many positions of each text."""
+        first = self.b.mul(self.text, positions)
+        return at(self.b, self.entry.pointers[label], self.plan.item, (first, operand.row), (head, operand.batch[0]))
+
+    def _result(self):
+        return self._matrix("result", self.plan.result, self.count, self.head)
 
     def _seen(self, count):
         """First and end of the blocks of keys that `count` positions see, in positions of the text."""
@@ -60,7 +77,7 @@ class _Prompt(Walk):
         cached = emit.minimum(b, keys, emit.maximum(b, b.sub(self.length, first_key), 0))
         new = emit.maximum(b, b.sub(first_key, self.length), 0)
         old, fresh = labels
-        yield at(b, self.matrices[old], plan.item, (first_key, plan.cached.row)), I64(0), cached
+        yield at(b, self.matrices[old], plan.item, (first_key, plan.key.row)), I64(0), cached
         yield at(b, self.matrices[fresh], plan.item, (new, plan.key.row)), cached, b.sub(keys, cached)
 
     def _score(self, tile, first_key, keys):

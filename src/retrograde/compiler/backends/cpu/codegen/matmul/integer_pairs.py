@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..... import cost
 from .. import emit, ir
+from ..chunks import InChunks, part
 from ..emit import BYTE, I32, I64
 from ..entry import Entry
 from ..vecmath.elements import type_of
@@ -40,11 +41,11 @@ def added(b, x, y):
 
 
 @dataclass(frozen=True)
-class Widening:
-    """`count` integers of 8 bits become such of 16."""
+class Widening(InChunks):
+    """`units` integers of 8 bits become such of 16."""
 
     is_signed: bool
-    count: int
+    units: int
 
     @property
     def key(self):
@@ -54,26 +55,14 @@ class Widening:
     @property
     def step(self):
         """How many a chunk has: whole vectors."""
-        return -(-cost.LOOPS.share(self.count, self.count) // _AT_ONCE) * _AT_ONCE
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.count // self.step)
-
-    @property
-    def words(self):
-        """The numbers that the code is handed."""
-        return self.count, self.step
+        return -(-cost.LOOPS.share(self.units, self.units) // _AT_ONCE) * _AT_ONCE
 
 
 def write_widening(module, name, plan):
     """Add the function of a plan to `module`; its slots are the source, the target, and the words."""
     entry = Entry(module, name)
     b = entry.builder
-    source, target, total, step = entry.pointer(0), entry.pointer(1), entry.word(2), entry.word(3)
-    first = b.mul(entry.chunk, step)
-    last = emit.minimum(b, b.add(first, step), total)
+    source, target, (first, last) = entry.pointer(0), entry.pointer(1), part(entry, 2)
     whole = b.add(first, b.and_(b.sub(last, first), I64(-_AT_ONCE)))
     for start, stop, count in ((first, whole, _AT_ONCE), (whole, last, 1)):
         with emit.loop(b, start, stop, count) as place:

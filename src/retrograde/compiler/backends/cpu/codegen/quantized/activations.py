@@ -5,6 +5,7 @@ A row is its codes, and beside them, for each 32, two numbers of float32: the sc
 
 from ......ops.networks._rounding import BLOCK, LEAST, STEP
 from .. import emit, ir
+from ..chunks import part
 from ..emit import BYTE, I32, I64
 from ..entry import Entry
 from ..vecmath.elements import constant
@@ -19,9 +20,7 @@ def write_activations(module, name, _plan):
     entry = Entry(module, name)
     b = entry.builder
     x, codes, scales = (entry.pointer(i) for i in range(3))
-    total, step = entry.word(3), entry.word(4)
-    first = b.mul(entry.chunk, step)
-    with emit.loop(b, first, emit.minimum(b, b.add(first, step), total)) as place:
+    with emit.loop(b, *part(entry, 3)) as place:
         start = b.mul(place.index, I64(BLOCK))
         found, scale, total_of_codes = _rounded(b, emit.load(b, emit.address(b, x, start, _FLOAT), ir.VectorType(_FLOAT, BLOCK)))
         b.store(found, emit.address(b, codes, start, BYTE), align=BLOCK)

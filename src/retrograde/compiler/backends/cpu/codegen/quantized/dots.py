@@ -57,12 +57,11 @@ _SUMS = {"vnni": _vnni, "avx2": _pairs("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.av
          "ssse3": _pairs("llvm.x86.ssse3.pmadd.ub.sw.128", "llvm.x86.sse2.pmadd.wd")}
 
 
-def _widened(b, codes, x, is_signed=True):
+def _widened(b, codes, x):
     """In 16 bits, which hold each product, and then in 32."""
     count = codes.type.count
     half, whole = ir.VectorType(_SHORT, count), ir.VectorType(I32, count)
-    extend = b.sext if is_signed else b.zext
-    found = b.sext(b.mul(extend(codes, half), b.sext(x, half)), whole)
+    found = b.sext(b.mul(b.sext(codes, half), b.sext(x, half)), whole)
     for _ in range(2):
         even, odd = (emit.shuffle(b, found, found, range(first, found.type.count, 2)) for first in (0, 1))
         found = b.add(even, odd)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ......ops.networks._rounding import BLOCK
 from ..... import cost
+from ..chunks import InChunks
 from ..quantized_blocks import BLOCKS
 from ..vectors import InVectors
 from .codes import CODES
@@ -40,7 +41,7 @@ class _Quantized(InVectors):
 
 
 @dataclass(eq=False, repr=False)
-class Product(_Quantized):
+class Product(InChunks, _Quantized):
     """Some `rows` times `outputs` rows of quantised weights."""
 
     rows: int
@@ -65,15 +66,15 @@ class Product(_Quantized):
         return max(1, self.most_together // rows)
 
     @property
+    def units(self):
+        """How many outputs there are."""
+        return self.outputs
+
+    @property
     def step(self):
         """How many outputs a chunk has: a multiple of those that are computed at once."""
         share = cost.QUANTIZED.share(self.outputs, self.outputs * self.count)
         return -(-share // self.most_together) * self.most_together
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.outputs // self.step)
 
     @property
     def words(self):
@@ -103,7 +104,7 @@ class IntegerProduct(Product):
 
 
 @dataclass(eq=False, repr=False)
-class Activations(InVectors):
+class Activations(InChunks, InVectors):
     """The integers of 8 bits of `count` numbers, whose code is for a processor with vectors of `lanes`."""
 
     lanes: int
@@ -117,28 +118,18 @@ class Activations(InVectors):
         return "activations", self.lanes
 
     @property
-    def blocks(self):
+    def units(self):
         """How many blocks there are."""
         return self.count // BLOCK
 
     @property
     def step(self):
         """How many blocks a chunk has."""
-        return cost.LOOPS.share(self.blocks, self.count)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.blocks // self.step)
-
-    @property
-    def words(self):
-        """The numbers that the code is handed."""
-        return self.blocks, self.step
+        return cost.LOOPS.share(self.units, self.count)
 
 
 @dataclass(eq=False, repr=False)
-class Unpacking(_Quantized):
+class Unpacking(InChunks, _Quantized):
     """The numbers of `outputs` rows of quantised weights."""
 
     @property
@@ -147,17 +138,11 @@ class Unpacking(_Quantized):
         return "unpacking", self.format, self.lanes, self.is_fused, self.has_halves, self.has_tables
 
     @property
+    def units(self):
+        """How many blocks there are."""
+        return self.outputs * self.blocks
+
+    @property
     def step(self):
         """How many blocks a chunk has."""
-        total = self.outputs * self.blocks
-        return cost.QUANTIZED.share(total, total * self.block.size)
-
-    @property
-    def chunks(self):
-        """How many chunks there are."""
-        return -(-self.outputs * self.blocks // self.step)
-
-    @property
-    def words(self):
-        """The numbers that the code is handed."""
-        return self.outputs * self.blocks, self.step
+        return cost.QUANTIZED.share(self.units, self.units * self.block.size)
