@@ -5,6 +5,10 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.compiler import cost
+from retrograde.compiler.backends.cpu.cache import Cache
+from retrograde.compiler.backends.cpu.units import library
+from retrograde.compiler.index import box
 from together import on_threads
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
@@ -218,3 +222,46 @@ def test_passes_over_channels_with_a_number_for_each_of_them_run_channel_by_chan
     np.testing.assert_allclose(found[0], function(np, x, by_channel, by_example), rtol=1e-9, atol=1e-12)
     assert all(found[0].tobytes() == other.tobytes() for other in found[1:])
     assert [nest.rows for nest in nests_of(step)] == [shape[0] * shape[1]]
+
+
+def drawn(seed):
+    """A random program of images: maps, sums over some axes, turned images and convolutions; arrays of all shapes that repeat."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in (rng.integers(2, 5), rng.choice([2, 3, 4, 6]), *rng.integers(3, 9, 2)))
+    arrays = [rng.standard_normal(shape)]
+    arrays += [rng.standard_normal([n if rng.random() < 0.5 else 1 for n in shape]) for _ in range(3)]
+    numbers = rng.integers(1 << 30, size=8)
+
+    def program(*values):
+        rng, values = np.random.default_rng(numbers), list(values)
+        choose = lambda options: options[rng.integers(len(options))]
+        for _ in range(rng.integers(5, 14)):
+            x, full = choose(values), choose([v for v in values if v.shape == shape])
+            axes = tuple(np.flatnonzero(rng.random(4) < 0.5).tolist()) or (3,)
+            groups, weight = choose([n for n in range(2, shape[1] + 1) if shape[1] % n == 0]), rng.standard_normal((shape[1], 3, 3)) / 3
+            weight = rg.tensor(np.repeat(weight[:, None], shape[1] // groups, 1))
+            values.append(choose([
+                lambda: choose([rg.tanh, rg.sin, rg.sigmoid])(x), lambda: choose([rg.add, rg.multiply, rg.maximum])(x, choose(values)),
+                lambda: choose([rg.sum, rg.mean])(full, axis=axes, keepdims=True), lambda: full - full.mean(axis=axes, keepdims=True),
+                lambda: rg.flip(x, rng.integers(4)), lambda: F.conv2d(full, weight, None, 1, 1, 1, groups)])())
+        return [rg.sum(values[-1] * values[-1]), *[v * 1.0 for v in values[-2:]]]
+
+    return arrays, program
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("seed", range(48))
+def test_random_programs_of_small_images_are_the_eager_ones_on_any_number_of_threads(seed, monkeypatch):
+    # So that small programs are nests, of several blocks and of rows of any length.
+    for module, name, value in ((cost, "TILED_NUMBERS", 64), (cost, "LONG_RUN", 2), (cost, "BLOCK_BYTES", 512), (box, "_SHORTEST_ROW", 1),
+                                (cost, "ROW_BYTES", (1 << 9, 1 << 17)[seed % 2])):
+        monkeypatch.setattr(module, name, value)
+    monkeypatch.setattr(library(), "store", Cache(None))  # programs on disk are planned with other numbers
+    arrays, program = drawn(seed)
+    slopes = lambda *values: list(rg.grad(lambda *values: sum((v * v).sum() for v in program(*values)), argnums=(0, 1, 2, 3))(*values))
+    tensors = list(map(rg.tensor, arrays))
+    for function in (program, slopes):
+        found = on_threads(lambda function=function: [np.asarray(v.numpy()) for v in rg.jit(lambda *a: function(*a))(*tensors)], (1, 2))
+        for one, other, wanted in zip(*found, [v.numpy() for v in function(*tensors)], strict=True):
+            assert one.tobytes() == other.tobytes()
+            np.testing.assert_allclose(one, wanted, rtol=1e-7, atol=1e-8 * max(1, np.abs(wanted).max()))
