@@ -84,3 +84,52 @@ def test_a_norm_without_bias_scales_only(make):
 def test_what_does_not_fit_is_an_error_that_says_so(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, rg.jit])
+@pytest.mark.parametrize("offset", [0.0, 1000.0, "by example"])
+def test_statistics_of_a_batch_are_precise_however_far_from_zero_its_numbers_are(offset, compiled):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((16, 4, 48, 50)) * np.array([1e-2, 1, 1, 30])[:, None, None]
+    x = (x + (np.arange(16).reshape(16, 1, 1, 1) * 100 if offset == "by example" else offset)).astype(np.float32)
+    mean, variance = rg.zeros(4), rg.zeros(4)
+    found = compiled(lambda x: functional.batch_norm(x, mean, variance, training=True, momentum=1.0, eps=0.0))(rg.tensor(x))
+    wide, axes = x.astype(np.float64), (0, 2, 3)
+    # A mean is off by a few roundings of numbers as large as those of x, and a variance by the square of that beside its own: sums of
+    # squares from which the square of the mean is taken would be off by 0.06 for 1000, where 0.0001 is the least variance here.
+    off = 4 * np.finfo(np.float32).eps * np.abs(x).max()
+    np.testing.assert_allclose(mean.numpy(), wide.mean(axes), rtol=0, atol=off)
+    np.testing.assert_allclose(variance.numpy(), wide.var(axes, ddof=1), rtol=1e-5, atol=off**2)
+    wanted = (wide - wide.mean(axes, keepdims=True)) / wide.std(axes, keepdims=True)
+    distance = off / wide.std(axes).min() + 1e-5 * np.abs(wanted).max()
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=distance)
+
+
+@pytest.mark.parametrize("compiled", [lambda f: f, rg.jit])
+def test_gradients_in_half_precision_are_finite_where_sums_over_the_batch_are_not(compiled):
+    rng = np.random.default_rng(1)
+    x, g = rng.standard_normal((8, 2, 64, 64)).astype(np.float16), (4 + rng.standard_normal((8, 2, 64, 64))).astype(np.float16)
+    slope = lambda x, g, w: rg.grad(lambda x: (functional.batch_norm(x, None, None, w, None, True) * g).sum())(x)
+    found = compiled(slope)(*(rg.tensor(a, "float16") for a in (x, g, np.array([1.0, 2.0]))))
+    wanted = slope(*(rg.tensor(a.astype(np.float64)) for a in (x, g, np.array([1.0, 2.0]))))
+    assert g.sum(axis=(0, 2, 3), dtype=np.float64).min() > np.finfo(np.float16).max and found.dtype == rg.float16
+    np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=5e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize(("shape", "weight", "axis"), [
+    ((6, 3, 20, 20), (3, 1, 1), (0, 2, 3)), ((4, 3, 2, 5), (3, 1, 1), (0, 2, 3)), ((12, 40), (40,), 0), ((9, 8, 70), (8, 70), (1, 2)),
+    ((9, 8, 70), (1, 1), (1, 2)), ((5, 6, 4), (6, 1), (0, 2)), ((5, 6, 4), (5, 1, 4), 1), ((5, 6, 4), (), -1), ((3, 90, 130), (90, 1), 2)])
+def test_gradients_of_a_norm_are_those_of_its_ops_whatever_its_weight_is_repeated_for(shape, weight, axis):
+    rng = np.random.default_rng(2)
+    x, g, w, b = (rg.tensor(rng.standard_normal(s)) for s in (shape, shape, weight, weight))
+
+    def in_ops(x, w, b):
+        centred = x - x.mean(axis=axis, keepdims=True)
+        return centred / rg.sqrt((centred * centred).mean(axis=axis, keepdims=True) + 1e-5) * w + b
+
+    slopes = lambda function: rg.grad(lambda *a: (function(*a) * g).sum(), argnums=(0, 1, 2))
+    wanted = slopes(in_ops)(x, w, b)
+    for found in (slopes(lambda x, w, b: rg.standardize(x, w, b, axis))(x, w, b),
+                  rg.jit(slopes(lambda x, w, b: rg.standardize(x, w, b, axis)))(x, w, b)):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-9, atol=1e-11 * max(1, np.abs(other.numpy()).max()))

@@ -96,6 +96,9 @@ REMATERIALISED_NUMBERS, REMATERIALISED_BYTES, STEPS_APART = 65536, 8 * 1024 * 10
 #: More of them are added one by one, at positions.
 CHOICES = 8
 
+#: So many numbers that lie side by side are summed by themselves, where others of the same sum lie elsewhere.
+LONG_RUN = 16
+
 # Passes that run block by block over the same rows
 
 #: Passes over fewer numbers find everything in cache as it is.
@@ -103,6 +106,9 @@ TILED_NUMBERS = 32768
 #: A block of rows takes about this many bytes of all that its passes touch; with products among them more, since each block
 #: meets all of their matrices.
 BLOCK_BYTES, PRODUCT_BLOCK_BYTES = 48 * 1024, 256 * 1024
+#: Rows of more bytes leave the second cache: steps with few numbers do not make those of a nest so large, and a group of channels
+#: of a convolution is a row if it has no more.
+ROW_BYTES = 128 * 1024
 #: The matrix of a product has at most so many bytes, and this share of the numbers of the rows that it meets: each block meets all
 #: of it, and had better find it in the second cache.
 MATRIX_BYTES, MATRIX_SHARE = 256 * 1024, 1 / 4

@@ -56,6 +56,7 @@ EXAMPLES = {
     "fold of selected elements": (lambda x: rg.sum(x, where=x > 0), (6, 5)),
     "fold in the dtype of the result": (lambda x: rg.sum(x > 0, axis=1), (6, 5)),
     "fold of single elements": (lambda x: rg.sum(x, axis=1) * 2, (6, 1)),
+    "sum of runs that lie apart": (lambda x: rg.sum(rg.round(x), (0, 2)), (40, 32, 32)),
     "running fold in the dtype of the result": (lambda x: rg.cumsum(x > 0, axis=1), (6, 5)),
     "running fold along an axis": (lambda x: rg.cumsum(x), (6, 5)),
     "draw from the first state": (lambda s: random_bits(s + np.array([0, 3]), (9,)), np.array([5, 2])),

@@ -20,6 +20,8 @@ _NEAR, _SPAN = 65536, 8192
 #: To move a vector that is transposed takes so many times as long as one that lies side by side. Bodies of more entries than the
 #: second gain little by it.
 _CROSSED, _MOST_CROSSED = 3, 64
+#: Rows that two loops number have at least so many elements.
+_SHORTEST_ROW = 16
 #: Rows of at most this many elements are folded into one that stays in cache.
 _WIDEST = 8192
 
@@ -92,13 +94,42 @@ class Box(NamedTuple):
             box = box.joined(0)
         if not box.lengths or box.lengths[0] % rows:
             return None
-        inner = box.lengths[0] // rows
-        # The first loop is cut in two: the outer part steps over whole rows, the inner one within a row.
-        if inner > 1:
-            cut, twice = lambda steps: (steps[0] * inner, *steps), lambda flags: (flags[0], *flags)
-            lengths = (rows, inner, *box.lengths[1:])
-            box = box._in_loops(lengths, twice(box.is_reduced), cut, twice)  # noqa: SLF001 - another of its kind
-        return box.merged(1)
+        return box._cut(0, rows).merged(1)  # noqa: SLF001 - another of its kind
+
+    def in_paired_rows(self, rows):
+        """The same work with two first loops that have so many rounds together, and the others merged: for addresses that cross the
+        two unevenly, as those of a number for each channel do where rows are the channels of all examples. None if there can be
+        no such loops.
+        """
+        box = self.without_unit_loops()
+        has_positions = any([getattr(part, "chosen", ()) for part in (*box.entries, *box.stores)])
+        if len(box.lengths) < 3 or any(box.is_reduced[:2]) or has_positions:
+            return None
+        many, rest = divmod(rows, box.lengths[0])
+        # Two divisions find the counters of a row: of a short one that is too much.
+        if rest or many < 2 or box.lengths[1] % many or box.size < _SHORTEST_ROW * rows:
+            return None
+        box = box._cut(1, many).merged(2)  # noqa: SLF001 - another of its kind
+        vector = box.vector_loop()
+        return box if box.order(vector)[:2] == (0, 1) and vector not in (0, 1) else None
+
+    def in_block_rows(self, rows):
+        """(the same work with so many rows first, by how many loops these are numbered); None if there can be no such loops."""
+        merged = self.in_rows(rows)
+        if merged is not None:
+            return merged, 1
+        paired = self.in_paired_rows(rows)
+        return None if paired is None else (paired, 2)
+
+    def _cut(self, loop, rounds):
+        """The box with a loop cut in two, of which the outer one has so many rounds: it steps over all that the inner one does."""
+        inner = self.lengths[loop] // rounds
+        if inner == 1:
+            return self
+        cut = lambda steps: (*steps[:loop], steps[loop] * inner, *steps[loop:])
+        twice = lambda flags: (*flags[: loop + 1], *flags[loop:])
+        lengths = (*self.lengths[:loop], rounds, inner, *self.lengths[loop + 1 :])
+        return self._in_loops(lengths, twice(self.is_reduced), cut, twice)
 
     def without_unit_loops(self):
         """The box without loops of length 1."""

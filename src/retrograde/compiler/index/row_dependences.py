@@ -46,6 +46,13 @@ class RowFacts:
         """The matrix products among steps."""
         return [product for step in steps if (product := step.kernel.product(step, self.accesses)) is not None]
 
+    def leave_cache(self, parts, rows):
+        """Whether each of so many rows is too much for the cache, for the sake of steps with few numbers: `parts` are two lists of
+        steps, of which one may have no more than a sum over examples of what the other sums in each channel of them.
+        """
+        few, many = sorted([max([prod(step.kernel.loops(step)) for step in steps]) for steps in parts])
+        return few * cost.FAR_FEWER <= many and touched_bytes([*parts[0], *parts[1]], rows, self.accesses) > cost.ROW_BYTES
+
     def are_apart(self, steps, rows, changing=()):
         """Whether steps meet of one another, and of the buffers `changing`, given by identity, only what belongs to the same one of
         so many rows.
@@ -59,6 +66,14 @@ class RowFacts:
                 whole.update(part)
             made.update(map(id, step.roots))
         return made.isdisjoint(met.strangers) and met.parts.isdisjoint(met.read)
+
+
+def touched_bytes(steps, rows, accesses):
+    """The bytes that steps touch of each of so many rows."""
+    touched = {id(buffer): buffer for step in steps for buffer in step.kernel.rows_read(step, accesses)}
+    touched |= {id(root): root for step in steps for root in step.roots}
+    # What has fewer elements than rows, such as a bias, is the same for each row and stays in cache by itself.
+    return sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= rows]) // rows
 
 
 def row_counts(domain):
@@ -86,9 +101,10 @@ def met_by_product(product, rows):
 
 def met_by_loops(box, rows):
     """What the loops of a box meet; None if they do not go over so many rows, or sum all of them in parts."""
-    merged = box.in_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
-    if merged is None:
+    found = box.in_block_rows(rows) if len(box.entries) <= _MOST_ENTRIES else None
+    if found is None:
         return None
+    (merged, loops), lengths = found, found[0].lengths
     vector = merged.vector_loop()
     is_in_parts = merged.is_folded_in_parts(vector)
     # Rows must be the outermost loop, or a block of them would not be a part of it. Sums of all rows need room for each block's
@@ -98,7 +114,7 @@ def met_by_loops(box, rows):
     loads = [entry for entry in merged.entries if isinstance(entry, Load)]
     stores = [store for store in merged.stores if store.combine is None]
     # Stores count too: a pass that writes elsewhere than in its row would write what another block has read.
-    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, merged.lengths, rows)}
+    strangers = {id(part.buffer) for part in (*loads, *stores) if not _is_in_row(part, lengths, rows, loops)}
     parts = {id(store.buffer) for store in merged.stores if store.combine is not None and merged.is_reduced[0]}
     return Met({id(load.buffer) for load in loads}, strangers, parts)
 
@@ -119,10 +135,13 @@ def _is_apart(product):
     return problem.n <= _NARROW and (problem.k >= _LONG_ROW or getattr(left, "op", None) is None)
 
 
-def _is_in_row(part, lengths, rows):
-    """Whether a load or a store meets in each round of the first loop one of the elements that belong to it."""
+def _is_in_row(part, lengths, rows, loops):
+    """Whether a load or a store meets in each round of the first loop, or of the two first `loops`, one of the elements that belong
+    to it.
+    """
     size = part.buffer.size * (1 if part.part is None else 2) // rows
-    reach = [step * (n - 1) for step, n in zip(part.steps[1:], lengths[1:], strict=True)]
+    reach = [step * (n - 1) for step, n in zip(part.steps[loops:], lengths[loops:], strict=True)]
     reach += [stride * (count - 1) for _, stride, count, _ in getattr(part, "chosen", ())]
     low, high = part.start + sum([min(r, 0) for r in reach]), part.start + sum([max(r, 0) for r in reach])
-    return part.steps[0] == size and low >= 0 and high < size
+    first = (size,) if loops == 1 else (size * lengths[1], size)
+    return part.steps[:loops] == first and low >= 0 and high < size

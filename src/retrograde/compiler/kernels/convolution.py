@@ -9,6 +9,7 @@ from ...shapes import row_major
 from .. import cost
 from ..index.access_maps import AccessMaps
 from ..index.elements import has_float_operands
+from ..index.row_dependences import Met
 from .kernel import Kernel, Scratch
 
 #: For each convolution, what stands for the shapes of its input and of its weight: an argument, or the shape itself.
@@ -34,12 +35,55 @@ class Convolution(Kernel):
         apart = [id(a) for a in images if isinstance(a, Symbol) and _lies_apart(a, facts)]
         return [a if id(a) in apart else facts.base(a) for a in operands if isinstance(a, Symbol)]
 
+    def rows(self, step, accesses):
+        # What each group makes of each image. Where all channels meet, rows would be whole images, which leave the cache.
+        node = step.roots[0]
+        geometry = geometry_of(node)
+        rows = geometry.batch * geometry.groups
+        is_of_groups = node.op.name != "conv2d_weight" and geometry.groups > 1
+        return [rows] if is_of_groups and (node.nbytes + node.args[0].nbytes) // rows <= cost.ROW_BYTES else []
+
+    def met(self, step, rows, accesses):
+        if [rows] != self.rows(step, accesses):
+            return None
+        x, *others = _operands(step.roots[0])
+        buffer, *place = accesses.layout(step, x)
+        read, groups = {id(accesses.layout(step, a)[0]) for a in others}, geometry_of(step.roots[0]).groups
+        return Met({id(buffer), *read}, read if _is_in_row(x, groups, buffer.size // rows, *place) else {id(buffer), *read}, set())
+
+    def is_worth_tiling(self, step):
+        # What reads it finds it in cache then, and so does it what it reads itself.
+        return step.roots[0].size >= cost.TILED_NUMBERS
+
+    def rows_read(self, step, accesses):
+        return [accesses.layout(step, step.roots[0].args[0])[0]]
+
+    def rows_launches(self, step, nest, assembler, panels):
+        node, operands, code = step.roots[0], operands_of(step, assembler), assembler.code("convolution")
+        plan, item, (source, _, bias) = _plan(step, operands, assembler, 1), node.dtype.itemsize, operands[1:4]
+        first, packed = packing_launch(step, assembler, operands, plan, code.write_packing, 1)
+        rows = _unit(step, assembler, plan, "rows", code.write_correlation_rows)
+        bias, x = bias or source, assembler.buffer(step, node.args[0])
+        (start, *from_x), (place, *to_z) = nest.moves(x, source[1] * item), nest.moves(node, 0)
+        words = start // item, 0, bias[1], place // item, 0, nest.block, nest.rows, *from_x, *to_z
+        buffers = source[0], packed, bias[0], assembler.storage(node), Scratch(plan.room * item * nest.frames)
+        seconds, lasts = operands.flops * cost.PRODUCT_SECONDS, assembler.lasts(step)
+        return [first, assembler.launch(step, rows, rows.name, buffers, words, nest.chunks, lasts, seconds)]
+
     def launches(self, step, assembler):
         return (_weight if step.roots[0].op.name == "conv2d_weight" else _images)(step, assembler)
 
     def flops(self, node):
         geometry = geometry_of(node)
         return 2 * geometry.batch * geometry.outputs * geometry.depth * geometry.result[0] * geometry.result[1]
+
+
+def _is_in_row(x, groups, size, start, steps):
+    """Whether what a group of an image reads lies within the `size` elements that belong to its row of a nest."""
+    channels = x.shape[1] // groups
+    reach = [step * (n - 1) for step, n in zip(steps[1:], (channels, *x.shape[2:]), strict=True)]
+    is_row_by_row = steps[0] == size * groups and steps[1] * channels == size
+    return is_row_by_row and min(start, *reach) >= 0 and start + sum(reach) < size
 
 
 def _operands(node):
@@ -107,13 +151,10 @@ def image_launches(step, assembler, operands, plan, write, tasks, more=()):
     """Packing the weights, then the images: `write` are the functions that write the code of both, by a name for what they write;
     `tasks` says how many the images are, `more` has further words for their code.
     """
-    node, correlation, (source, taps, bias) = step.roots[0], operands.correlation, operands[1:4]
-    key, item, wanted = (step.kernel.name, repr(plan)), node.dtype.itemsize, wanted_chunks(operands, assembler)
-    packing, images = (assembler.unit((part, *key), lambda module, name, write=write: write(module, name, plan), is_final=True)
-                       for part, write in write.items())
-    packed, chunks = Scratch(plan.packed * item), min(wanted, tasks)
-    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
-    first = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False, role="pack")
+    node, (source, _, bias) = step.roots[0], operands[1:4]
+    item, wanted = node.dtype.itemsize, wanted_chunks(operands, assembler)
+    first, packed = packing_launch(step, assembler, operands, plan, write["packing"], wanted)
+    images, chunks = _unit(step, assembler, plan, "images", write["images"]), min(wanted, tasks)
     bias = bias or source
     words = source[1], 0, bias[1], 0, 0, tasks, chunks, *more
     buffers = source[0], packed, bias[0], assembler.storage(node), Scratch(plan.room * item * chunks)
@@ -121,14 +162,27 @@ def image_launches(step, assembler, operands, plan, write, tasks, more=()):
     return [first, assembler.launch(step, images, images.name, buffers, words, chunks, lasts, seconds)]
 
 
+def packing_launch(step, assembler, operands, plan, write, wanted):
+    """The launch that packs the weights, in so many chunks as are `wanted` if that pays, and the room for what it makes."""
+    packing, correlation, taps = _unit(step, assembler, plan, "packing", write), operands.correlation, operands.weight
+    packed = Scratch(plan.packed * step.roots[0].dtype.itemsize)
+    parts = min(wanted, correlation.groups * correlation.outputs) if plan.packed > cost.SHARED_NUMBERS else 1
+    launch = assembler.launch(step, packing, packing.name, (taps[0], packed), (taps[1], 0, parts), parts, False, role="pack")
+    return launch, packed
+
+
+def _unit(step, assembler, plan, part, write):
+    """The unit of a part of a convolution, whose code `write(module, name, plan)` writes."""
+    return assembler.unit((part, step.kernel.name, repr(plan)), lambda module, name: write(module, name, plan), is_final=True)
+
+
 def weight_launches(step, assembler, plan, write, counts, parts, shares=1):
     """Sums of fixed parts of the batch, each by so many `shares`, then their total: `write` are the functions that write the
     code of both, by a name for what they write; `counts` are the words of the sums' code.
     """
-    node, key = step.roots[0], (step.kernel.name, repr(plan))
+    node = step.roots[0]
     item, (x, y) = node.dtype.itemsize, [assembler.layout(step, a) for a in node.args[:2]]
-    sums, total = (assembler.unit((part, *key), lambda module, name, write=write: write(module, name, plan), is_final=True)
-                   for part, write in write.items())
+    sums, total = (_unit(step, assembler, plan, *what) for what in write.items())
     # Each part has sums and images of its own, since parts run at the same time.
     partial, scratch = Scratch(parts * plan.partial * item), Scratch(parts * shares * plan.room * item)
     buffers, words = (x[0], y[0], partial, scratch), (x[1], y[1], 0, 0, *counts)
@@ -141,15 +195,19 @@ def weight_launches(step, assembler, plan, write, counts, parts, shares=1):
 
 def _images(step, assembler):
     """A convolution, or the gradient of its image."""
-    node, operands = step.roots[0], operands_of(step, assembler)
-    geometry, code = geometry_of(node), assembler.code("convolution")
-    bands = -(-wanted_chunks(operands, assembler) // geometry.batch)
-    layout = code.layout_of(operands.correlation, assembler.target, name_of(node.dtype), bands)
-    (row, column), bias = operands.places, operands.bias
-    kernel = tuple([i * row + j * column for i in range(geometry.kernel[0]) for j in range(geometry.kernel[1])])
-    plan = code.Correlating(layout, operands.source[2], operands.steps, kernel, bias and bias[2][0])
+    operands, batch, code = operands_of(step, assembler), geometry_of(step.roots[0]).batch, assembler.code("convolution")
+    plan = _plan(step, operands, assembler, -(-wanted_chunks(operands, assembler) // batch))
     write = {"packing": code.write_packing, "images": code.write_correlation}
-    return image_launches(step, assembler, operands, plan, write, geometry.batch * layout.bands)
+    return image_launches(step, assembler, operands, plan, write, batch * plan.layout.bands)
+
+
+def _plan(step, operands, assembler, bands):
+    """The plan of a convolution in at least so many bands an image."""
+    node, code, (row, column) = step.roots[0], assembler.code("convolution"), operands.places
+    kernel, bias = geometry_of(node).kernel, operands.bias
+    layout = code.layout_of(operands.correlation, assembler.target, name_of(node.dtype), bands)
+    places = tuple([i * row + j * column for i in range(kernel[0]) for j in range(kernel[1])])
+    return code.Correlating(layout, operands.source[2], operands.steps, places, bias and bias[2][0])
 
 
 def _weight(step, assembler):

@@ -63,7 +63,7 @@ class Groups:
         # larger count.
         while counts and not self._rows.are_apart(steps, counts[0]):
             del counts[0]
-        if not counts:
+        if not counts or self._rows.leave_cache([[self._steps[n] for n in g.numbers] for g in (a, b)], counts[0]):
             return
         group = _Group(a.members | b.members, numbers, counts)
         self._nest_of |= dict.fromkeys(numbers, group)

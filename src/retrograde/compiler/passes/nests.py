@@ -6,7 +6,9 @@ keeps one block of that, for as long as it is needed. There are as many frames a
 
 from dataclasses import dataclass, field
 
+from ...core.symbol import Symbol
 from .. import cost
+from ..index.row_dependences import touched_bytes
 from .memory import Arena
 
 
@@ -46,13 +48,17 @@ class Nest:
         """The bytes of one block of a result."""
         return node.size // self.rows * node.dtype.itemsize * self.block
 
+    def moves(self, buffer, start):
+        """Where rows of a buffer begin if it begins at `start`, and by how much that moves with each block and with each frame, in
+        bytes; for code that finds a row by its number among all.
+        """
+        place = self.local.get(buffer) if isinstance(buffer, Symbol) else None
+        # One block in each frame, in the same place whichever block it is.
+        return (start, 0, 0) if place is None else (start + place, -self.block_bytes(buffer), self.frame)
+
     def cut(self, accesses, local):
         """Decide on blocks, and give each of the results `local` its place in the frame."""
-        made = [root for step in self.steps for root in step.roots]
-        touched = {id(buffer): buffer for step in self.steps for buffer in step.kernel.rows_read(step, accesses)}
-        touched |= {id(root): root for root in made}
-        # What has fewer elements than rows, such as a bias, is the same for each row and stays in cache by itself.
-        row_bytes = sum([b.size * b.dtype.itemsize for b in touched.values() if b.size >= self.rows]) // self.rows
+        row_bytes = touched_bytes(self.steps, self.rows, accesses)
         products = [product for step in self.steps if (product := step.kernel.product(step, accesses)) is not None]
         self.block = _product_block(products, self.rows, row_bytes) if products else _power(cost.BLOCK_BYTES // row_bytes)
         self.block = max(self.block, *[step.kernel.fewest_rows for step in self.steps])

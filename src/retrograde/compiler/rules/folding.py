@@ -1,9 +1,13 @@
 """Rules of reductions, running reductions and draws: the forms that loops and kernels know."""
 
+from math import prod
+
 import numpy as np
 
 from ...core import registry
 from ...core.symbol import Symbol
+from ...shapes import axis_tuple
+from .. import cost
 from ..graph.infer import called
 from .algebra import added_to_zero
 
@@ -48,6 +52,22 @@ def fold_of_single_elements(call):
         return None
     moved = called("reshape", x, call.shape)
     return call.as_is(added_to_zero(moved) if call.op.name == "sum" else moved)
+
+
+def sum_of_runs_that_lie_apart(call):
+    """The sum of sums of runs of numbers that lie side by side, where kept axes stand between these and other axes of the sum."""
+    x, named = call.args[0], _named(call)
+    if not _is_known(call) or call.dtype.kind != "f" or x.dtype != call.dtype or named.get("where") is not None:
+        return None
+    axes = axis_tuple(named["axis"], x.ndim)
+    kept = [a for a in range(x.ndim) if a not in axes and x.shape[a] > 1]
+    inner = tuple([a for a in axes if kept and a > kept[-1]])
+    outer = tuple([a for a in axes if kept and a < kept[-1] and x.shape[a] > 1])
+    run = prod([x.shape[a] for a in inner])
+    if not outer or run < cost.LONG_RUN or x.size < cost.TILED_NUMBERS:
+        return None
+    total = called(call.op.name, called(call.op.name, x, inner, True), outer, True)
+    return call.as_is(total if total.shape == call.shape else called("reshape", total, call.shape))
 
 
 def running_in_the_dtype_of_the_result(call):

@@ -33,6 +33,8 @@ RULES = (
     Rule("fold of selected elements", ("sum", "prod"), folding.fold_of_selected, "loops select before they fold"),
     Rule("fold in the dtype of the result", _FOLDS, folding.fold_in_the_dtype_of_the_result, "loops fold in one dtype"),
     Rule("fold of single elements", _FOLDS, folding.fold_of_single_elements, "nothing is computed"),
+    Rule("sum of runs that lie apart", ("sum",), folding.sum_of_runs_that_lie_apart,
+         "memory is read in its order, and a run while it is in cache"),
     Rule("running fold in the dtype of the result", ("cumsum", "cumprod"), folding.running_in_the_dtype_of_the_result,
          "the kernel has one dtype"),
     Rule("running fold along an axis", ("cumsum", "cumprod"), folding.running_along_an_axis, "the kernel goes along one axis"),

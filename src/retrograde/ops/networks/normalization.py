@@ -10,22 +10,48 @@ import numpy as np
 
 from ...dtypes import is_float
 from ...errors import ArgumentError, DTypeError, ShapeError
-from ...shapes import mismatch
+from ...shapes import axis_tuple, mismatch
 from .._families import composite
 from .._native import by_rows
 from .._samples import call
-from ..axes.reductions import mean
+from ..axes.reductions import mean, sum
 from ..elementary.arithmetic import reciprocal, sqrt
 from ..elementary.conversions import astype, is_narrow, narrowed, widened
 from ..manipulation.movements import reshape, unbroadcast
 
+#: Runs of so many numbers have a mean and a variance of their own, on the way to those of all; not where all are fewer than the
+#: second, and in cache when they are read again.
+_LONG_RUN, _MANY = 16, 32768
+
 
 def moments(x, axis):
-    """`x` less its mean over `axis`, that mean, and the variance there; the reduced axes stay, with size 1."""
+    """`x` less its mean over `axis`, that mean, and the variance there; the reduced axes stay, with size 1.
+
+    Over axes that do not lie side by side, as the batch and the pixels of a channel, those of each run of numbers are found first
+    and put together: the variance of all is the mean of theirs, each with the square of how far its mean is from that of all. Chan,
+    Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+    """
     x = widened(x)
-    location = mean(x, axis, keepdims=True)
+    outer, inner = _runs(x, axis)
+    location = mean(x, inner, keepdims=True)
     centred = x - location
-    return centred, location, mean(centred * centred, axis, keepdims=True)
+    variance = mean(centred * centred, inner, keepdims=True)
+    if not outer:
+        return centred, location, variance
+    # One reading of `x` gives both: the distances from a run's own mean are squared while the run is in cache.
+    total = mean(location, outer, keepdims=True)
+    apart = location - total
+    return x - total, total, mean(variance + apart * apart, outer, keepdims=True)
+
+
+def _runs(x, axis):
+    """The reduced axes before those that are not, and the last ones, whose numbers lie side by side: (outer, inner)."""
+    axes = axis_tuple(axis, x.ndim)
+    inner = tuple([a for a in axes if all([n in axes for n in range(a, x.ndim)])])
+    outer = tuple([a for a in axes if a not in inner])
+    # A run of a few numbers costs more than to read all of them twice.
+    is_worth_it = prod([x.shape[a] for a in inner]) >= _LONG_RUN and prod(x.shape) >= _MANY
+    return (outer, inner) if is_worth_it else ((), axis)
 
 
 def _standard(x, axis, eps):
@@ -94,13 +120,30 @@ def standardize(x, /, weight=None, bias=None, axis=-1, eps=1e-5):
 
 def _standardize_rule(g, needs, x, weight, bias_shape, axis, eps):
     normal, factor = _standard(x, axis, eps)
-    given = g if weight is None else g * weight
+    if weight is not None and not _is_constant(weight.shape, x, axis):
+        given = g * weight
+        return (
+            factor * (given - mean(given, axis, keepdims=True) - normal * mean(given * normal, axis, keepdims=True))
+            if needs[0] else None,
+            unbroadcast(g * normal, weight.shape) if needs[1] else None,
+            unbroadcast(g, bias_shape) if needs[2] else None,
+        )
+    # What is the same for all that is summed comes after the sums: those for `x` are the ones that weight and bias need.
+    g = widened(g)
+    slope, along = (sum(part, axis, keepdims=True) for part in (g, g * normal))
+    count = prod([x.shape[a] for a in axis_tuple(axis, x.ndim)])
+    scale = factor if weight is None else factor * weight
+    summed = slope if _is_constant(bias_shape, x, axis) else g
     return (
-        factor * (given - mean(given, axis, keepdims=True) - normal * mean(given * normal, axis, keepdims=True))
-        if needs[0] else None,
-        None if weight is None or not needs[1] else unbroadcast(g * normal, weight.shape),
-        unbroadcast(g, bias_shape) if needs[2] else None,
+        scale * (g - slope / count - normal * (along / count)) if needs[0] else None,
+        None if weight is None or not needs[1] else _reshaped(unbroadcast(along, weight.shape), weight.shape),
+        _reshaped(unbroadcast(summed, bias_shape), bias_shape) if needs[2] else None,
     )
+
+
+def _is_constant(shape, x, axis):
+    """Whether what has a shape that broadcasts against `x` is the same along the axes `axis`."""
+    return all([n == 1 for n, a in zip(reversed(shape), reversed(range(x.ndim)), strict=False) if a in axis_tuple(axis, x.ndim)])
 
 
 standardize.defvjp_all(_standardize_rule)

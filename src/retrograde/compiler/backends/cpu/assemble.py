@@ -52,6 +52,10 @@ class Assembler(Writer):
         buffer, start, steps = self._accesses.layout(step, node)
         return self.storage(buffer), start, steps
 
+    def buffer(self, step, node):
+        """The memory of which a node is a view that a step reads, as nests know it."""
+        return self._accesses.layout(step, node)[0]
+
     def product(self, step):
         """The matrix product of a step."""
         return self._accesses.product(step)
@@ -94,14 +98,16 @@ class Assembler(Writer):
         """What packs the matrices of a nest: before the loop in whose body it is, where a matrix is the same in each iteration."""
         body, here = self.body, []
         for launch in packing:
-            matrix, _, panels, _ = launch.buffers
+            matrix, *_ = launch.buffers
             # A constant is the same in each iteration whatever the body does.
             fixed = None if body is None else matrix if isinstance(matrix, np.ndarray) else body.fixed(matrix)
             if fixed is None:
                 here.append(launch)
                 continue
-            self.before.append(launch._replace(step=body.step, buffers=(fixed, fixed, panels, panels)))
-            body.keep(panels)
+            panels = [b for b in launch.buffers if isinstance(b, Scratch)]
+            buffers = tuple([b if isinstance(b, Scratch) else fixed for b in launch.buffers])
+            self.before.append(launch._replace(step=body.step, buffers=buffers))
+            body.keep(panels[0])
         return here
 
 

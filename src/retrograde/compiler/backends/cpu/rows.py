@@ -123,7 +123,9 @@ def planned(name, traced, names, args):
     address, shapes, given, (least_rows, least_length) = _known[key]
     if sizes[0] < least_rows or sizes[2] * sizes[4] < least_length:
         return None
-    trimmed = {shape for shape in map(_shape_of, names, args) if shape is not None and _is_trimmed(shape, layout)}
+    # Without what a reduction gave, or its cotangent, which may have lost the same axes.
+    shapes_of_operands = [_shape_of(*pair) for pair in zip(names, args, strict=True) if pair[0] not in ("g", "z")]
+    trimmed = {shape for shape in shapes_of_operands if shape is not None and _is_trimmed(shape, layout)}
     if len(trimmed) > 1:
         return None
     # What has one number for each row and goes back to an operand has its shape, without leading ones.
@@ -140,7 +142,7 @@ def _shape_of(name, argument):
 
 def _is_trimmed(shape, layout):
     missing = len(layout.shape) - len(shape)
-    return missing > 0 and (1,) * missing + shape == layout.kept and shape != layout.dropped
+    return missing > 0 and (1,) * missing + shape == layout.kept
 
 
 def _layout(names, args):

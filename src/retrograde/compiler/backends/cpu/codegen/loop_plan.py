@@ -63,6 +63,7 @@ class LoopPlan:
     runs          repetitions among the entries
     written       the numbers of the entries that code is written for: of a run those of its first round
     rows          where the kernel is one pass of a nest, what is to be known of that
+    row_loops     how many loops number its rows: one, or the two first
     numbers       what is known at run time only: int64 words, by name
     """
 
@@ -76,6 +77,7 @@ class LoopPlan:
     runs: list
     written: list
     rows: object = None
+    row_loops: int = 1
     numbers: dict = field(default_factory=dict)
 
     @property
@@ -229,7 +231,8 @@ class LoopPlan:
         )
         stores = tuple([(place[id(s.buffer)], s.start != 0, s.steps, s.dtype, s.combine, s.part, s.reads, s.chosen)
                         for s in box.stores])
-        loops = lengths, box.is_reduced, vector, rest, split, self._width()
+        width = box.width if self.keeps_rows else None
+        loops = lengths, box.is_reduced, vector, rest, split, width, *(["paired"] if self.row_loops > 1 else [])
         # Positions in frames are of one block; those of later ones are not there yet.
         frames = None if self.rows is None else tuple([id(b) in self.rows.local for b in self.framed if b.dtype.kind == "i"])
         return ("loop", frames, self.lanes, loops, entries, stores, self.tapes)
@@ -246,9 +249,6 @@ class LoopPlan:
     def framed(self):
         """The buffers of a pass of a nest: of each there may be one block in each frame."""
         return [] if self.rows is None else _buffers(self.box)
-
-    def _width(self):
-        return self.box.width if self.keeps_rows else None
 
     def _run_key(self, run, place):
         inside = tuple(self._entry_key(run.start + k, place) for k in range(run.period))
@@ -282,7 +282,7 @@ class Rows(NamedTuple):
 def plan_loops(box, target, rows=None):
     """The plan of a box; `rows` if it is one pass of a nest."""
     # A pass of a nest keeps its rows as the first loop, whatever could be merged with it, since blocks are cut from that.
-    box = box.merged() if rows is None else box.in_rows(rows.count)
+    box, row_loops = (box.merged(), 1) if rows is None else box.in_block_rows(rows.count)
     vector = box.vector_loop()
     box, levels, runs = _rolled(box, vector)
     written = [number for item in _items(box, runs) for number in _numbers_of(item)]
@@ -290,14 +290,14 @@ def plan_loops(box, target, rows=None):
     if rows is None:
         length, chunks = _chunks(box, vector, lanes)
     else:
-        length, chunks = rows.block, -(-box.lengths[0] // rows.block)
+        length, chunks = rows.block, -(-rows.count // rows.block)
         # A block may have fewer rows than a vector has lanes.
         lanes = min(lanes, length) if vector == 0 else lanes
     # What is stored at the end stays in registers until then: of many results there are not enough of them.
     kept = sum([lanes * BYTES[in_registers(store.dtype)] for store in box.stores if store.combine is None])
     plan = LoopPlan(
         box=box, vector=vector, lanes=lanes, chunk_length=length, chunks=chunks, levels=levels, runs=runs, written=written,
-        rows=rows, stores_early=kept > target.registers * target.vector_bytes)
+        rows=rows, row_loops=row_loops, stores_early=kept > target.registers * target.vector_bytes)
     plan.numbers.update(_numbers(plan))
     if plan.is_cut:
         plan.numbers["chunk_length"] = length

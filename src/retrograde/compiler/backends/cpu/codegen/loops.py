@@ -132,14 +132,21 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
 
     def _run_loop(self, level):
         """The loop at `level`, or this chunk's part of it if it is the outermost."""
+        if 0 < level < self.plan.row_loops:
+            self._go_within_row(level)
+            return
         length = self.lengths[self.loops[level]]
+        for loop in self.loops[1 : self.plan.row_loops] if level == 0 else ():
+            length = self.ir.mul(length, self.lengths[loop])
         start, stop = _INDEX(0), length
         if level == 0 and self.plan.is_cut:
             step = self.entry.numbers["chunk_length"]
             start = self.ir.mul(self.entry.chunk, step)
             end = self.ir.add(start, step)
             stop = self.ir.select(self.ir.icmp_signed("<", end, length), end, length)
-        if self.loops[level] == self.crossing:
+        if level == 0 and self.plan.row_loops > 1:
+            self._run_rows(start, stop)
+        elif self.loops[level] == self.crossing:
             self._run_crossing(level)
         elif self.loops[level] == self.vector and self.crossing is not None:
             self._cross(lambda: self._vector_loop(level, start, stop, length))
@@ -147,6 +154,21 @@ class _Writer(Values, Rounds, Crossings, Prefetches, Folds):
             self._vector_loop(level, start, stop, length)
         else:
             self._loop(level, start, stop, 1)
+
+    def _run_rows(self, start, stop):
+        """The rows from `start` to before `stop`, by the counters of two loops."""
+        (first, second), outer = self.loops[:2], dict(self.values)
+        with counted(self.ir, start, stop, 1) as row:
+            self.counters[first] = self.ir.sdiv(row, self.lengths[second])
+            self.counters[second] = self.ir.srem(row, self.lengths[second])
+            self._enter(1)
+        self.values = outer
+
+    def _go_within_row(self, level):
+        """What is inside of a loop whose counter is known, as that of the one around it is."""
+        outer = dict(self.values)
+        self._enter(level + 1)
+        self.values = outer
 
     def _loop(self, level, start, stop, step):
         """Run the rest of the kernel for the counter of this loop from `start` to before `stop`, at least once."""

@@ -5,7 +5,7 @@ scratch memory and cuts it in tiles; `write_packing` and `write_correlation` wri
 product of its own: `weighing_of` plans it, `write_weighing` and `write_total` write it.
 """
 
-from .correlate import Correlating, write_correlation, write_packing
+from .correlate import Correlating, write_correlation, write_correlation_rows, write_packing
 from .layout import Layout, layout_of
 from .shape import Correlation, backward_of, forward_of
 from .weight import Weighing, weighing_of, write_total, write_weighing
@@ -20,6 +20,7 @@ __all__ = [
     "layout_of",
     "weighing_of",
     "write_correlation",
+    "write_correlation_rows",
     "write_packing",
     "write_total",
     "write_weighing",

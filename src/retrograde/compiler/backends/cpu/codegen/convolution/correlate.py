@@ -13,7 +13,7 @@ from .. import emit, ir
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Table, Tile, broadcast, contiguous, store
 from ..vectors import odd_lines
-from .entry import Entry, adding, clear_vectors, copy_row
+from .entry import Entry, RowsEntry, adding, clear_vectors, copy_row
 from .image import lay_out
 from .layout import Layout, heights
 
@@ -135,23 +135,51 @@ def write_correlation(module, name, plan):
     Its buffers are the source, packed weights, bias, result and scratch memory; its words the number of tasks, which are
     bands of images, and of chunks.
     """
-    entry = Entry(module, name, ("source", "packed", "bias", "result", "scratch"), ("tasks", "chunks"), {None: plan.layout.item})
-    layout, b = plan.layout, entry.builder
-    tiles = Functions(module, name, partial(_write_tile, plan))
-    scratch = at(b, entry.pointers["scratch"], plan.layout.item, (entry.chunk, plan.room))
-    sums = at(b, scratch, plan.layout.item, layout.correlation.inputs * layout.channel)
-    # The borders are made once for all tasks of a chunk: what is laid out afterwards leaves them alone.
-    clear_vectors(b, layout, scratch, layout.correlation.inputs * layout.channel)
+    entry = Entry(module, name, _BUFFERS, ("tasks", "chunks"), {None: plan.layout.item})
+    b, images = entry.builder, _Images(entry, plan, entry.chunk)
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
-    with emit.loop(b, first, end) as task, emit.loop(b, 0, layout.correlation.groups) as group:
-        image, first_row, rows = band_of(b, layout, task.index)
-        inputs = layout.correlation.inputs
-        source = at(b, entry.pointers["source"], plan.layout.item, (image, plan.source[0]), (group.index, inputs * plan.source[1]))
-        lay_out(b, layout, plan.layout.item, source, plan.source[1:], scratch, first_row)
-        for number in range(len(layout.correlation.grids)):
-            _sweep(entry, plan, tiles, number, group.index, (image, first_row, rows), scratch, sums)
+    with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.layout.correlation.groups) as group:
+        images.compute(task.index, group.index)
     b.ret_void()
     return entry.function
+
+
+def write_correlation_rows(module, name, plan):
+    """The entry that computes a block of rows, each of which is what one group makes of one image; see `RowsEntry`."""
+    entry = RowsEntry(module, name, _BUFFERS, {None: plan.layout.item}, ("source", "result"))
+    b, images = entry.builder, _Images(entry, plan, entry.frame)
+    groups, bands = I64(plan.layout.correlation.groups), plan.layout.bands
+    with emit.loop(b, *entry.block()) as row, emit.loop(b, 0, bands) as band:
+        image, group = b.sdiv(row.index, groups), b.srem(row.index, groups)
+        images.compute(b.add(b.mul(image, I64(bands)), band.index), group)
+    b.ret_void()
+    return entry.function
+
+
+_BUFFERS = "source", "packed", "bias", "result", "scratch"
+
+
+class _Images:
+    """What computes results, in the scratch memory of number `room`."""
+
+    def __init__(self, entry, plan, room):
+        self._entry, self._plan = entry, plan
+        b, layout, inputs = entry.builder, plan.layout, plan.layout.correlation.inputs
+        self._tiles = Functions(entry.module, entry.function.name, partial(_write_tile, plan))
+        self._scratch = at(b, entry.pointers["scratch"], layout.item, (room, plan.room))
+        self._sums = at(b, self._scratch, layout.item, inputs * layout.channel)
+        # The borders are made once for all tasks: what is laid out afterwards leaves them alone.
+        clear_vectors(b, layout, self._scratch, inputs * layout.channel)
+
+    def compute(self, task, group):
+        """All output channels of one group, of one band of an image."""
+        entry, plan, layout, b = self._entry, self._plan, self._plan.layout, self._entry.builder
+        image, first_row, rows = band_of(b, layout, task)
+        first = group, layout.correlation.inputs * plan.source[1]
+        source = at(b, entry.pointers["source"], layout.item, (image, plan.source[0]), first)
+        lay_out(b, layout, layout.item, source, plan.source[1:], self._scratch, first_row)
+        for number in range(len(layout.correlation.grids)):
+            _sweep(entry, plan, self._tiles, number, group, (image, first_row, rows), self._scratch, self._sums)
 
 
 def band_of(builder, layout, task):

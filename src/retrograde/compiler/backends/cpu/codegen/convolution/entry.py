@@ -24,6 +24,26 @@ class Entry(entry.Entry):
         return first, b.sdiv(b.mul(b.add(self.chunk, I64(1)), emit.number(total)), emit.number(parts))
 
 
+class RowsEntry(Entry):
+    """An entry that computes a block of rows as a pass of a nest: `moved` are buffers that may lie in frames. Its words are how
+    many rows a block has and how many there are, and by how many bytes each of `moved` moves with a block and with a frame.
+    """
+
+    def __init__(self, module, name, buffers, items, moved):
+        moves = [(label, what) for label in moved for what in ("block", "frame")]
+        super().__init__(module, name, buffers, ("block", "rows", *moves), items)
+        b = self.builder
+        for label in moved:
+            in_block, in_frame = b.mul(self.chunk, self.words[label, "block"]), b.mul(self.frame, self.words[label, "frame"])
+            self.pointers[label] = address(b, self.pointers[label], b.add(in_block, in_frame), emit.BYTE)
+
+    def block(self):
+        """First and end of the rows of this block."""
+        b = self.builder
+        first = b.mul(self.chunk, self.words["block"])
+        return first, emit.minimum(b, b.add(first, self.words["block"]), self.words["rows"])
+
+
 def copy_row(builder, item, lanes, source, target, count, steps=(1, 1), change=None):
     """Copy `count` numbers, which are `steps` apart in source and target; `change(value)` may alter them on the way."""
     change = change or (lambda value: value)
