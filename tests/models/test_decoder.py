@@ -66,7 +66,8 @@ def test_quantised_networks_are_near_and_tied_tables_are_one():
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"num_key_value_heads": 3}, "multiple"), ({"head_dim": 7}, "even"), ({"vocab_size": 0}, "vocab_size"), ({"windows": (3,)}, "2 layers")])
+    ({"num_key_value_heads": 3}, "multiple"), ({"head_dim": 7}, "even"), ({"vocab_size": 0}, "vocab_size"), ({"windows": (3,)}, "2 layers"),
+    ({"windows": (3, 0)}, "window of 0"), ({"windows": (-1, None)}, "window of -1"), ({"windows": (2.5, 3)}, r"window of 2\.5")])
 def test_sizes_that_make_no_model_are_refused(changes, message):
     with pytest.raises(rg.errors.CheckpointError, match=message):
         reference.config_of(**changes)
@@ -83,10 +84,30 @@ JSON = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediat
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"model_type": "mamba"}, "knows bert, gemma3_text, gpt2, llama"), ({"hidden_act": "swoosh"}, "swoosh"),
-    ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping")])
+    ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping"),
+    ({"model_type": "gemma3_text", "use_bidirectional_attention": True}, "use_bidirectional_attention"),
+    ({"partial_rotary_factor": 0.5}, r"partial_rotary_factor 0\.5"), ({"model_type": "mistral", "sliding_window": 0}, "window of 0"),
+    ({"rope_parameters": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.25}}, r"partial_rotary_factor 0\.25")])
 def test_a_config_that_is_not_understood_is_refused(change, message):
     with pytest.raises(rg.errors.CheckpointError, match=message):
         from_json({**JSON, **change})
+
+
+def test_layers_with_a_window_have_angles_of_their_own_in_files_that_say_so():
+    kinds = {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+             "sliding_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e3}}
+    found = from_json({**JSON, "model_type": "gemma3_text", "sliding_window": 3, "rope_parameters": kinds})
+    assert (found.rope_theta, found.rope_scaling) == (1e6, kinds["full_attention"])
+    assert (found.local_rope_theta, found.local_rope_scaling) == (1e3, kinds["sliding_attention"])
+    plain = from_json({**JSON, "model_type": "gemma3_text", "sliding_window": 3, "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
+    assert plain.rope_scaling and plain.local_rope_scaling is None  # as older files mean it
+
+
+def test_a_gguf_file_that_turns_a_part_of_its_heads_is_refused():
+    facts = {"general.architecture": "llama", **{f"llama.{name}": value for name, value in {
+        "attention.head_count": 4, "embedding_length": 32, "rope.dimension_count": 4}.items()}}
+    with pytest.raises(rg.errors.CheckpointError, match="turns 4 numbers of heads of 8"):
+        from_gguf(facts)
 
 
 def test_a_config_without_a_size_says_which():

@@ -140,6 +140,29 @@ def test_an_encoder_of_a_folder_has_the_pooling_that_it_says(tmp_path):
         rg.models.load(tmp_path / "m")
 
 
+def test_parts_behind_the_network_are_those_of_the_files_or_refused(tmp_path):
+    plain, texts = encoder_of(tmp_path), ["the cat", "bad"]
+    (tmp_path / "m" / "2_Pooling").mkdir()
+    (tmp_path / "m" / "2_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+
+    def load(*kinds):
+        parts = [{"idx": i, "name": str(i), "path": "" if i == 0 else f"{i}_{kind}", "type": f"sentence_transformers.models.{kind}"}
+                 for i, kind in enumerate(kinds)]
+        (tmp_path / "m" / "modules.json").write_text(json.dumps(parts))
+        return rg.models.load(tmp_path / "m")
+
+    means = plain(texts)
+    np.testing.assert_allclose(load("Transformer", "Pooling", "Normalize")(texts), means / np.linalg.norm(means, axis=-1, keepdims=True), rtol=1e-6)
+    firsts = np.array([plain.states(text)[0] for text in texts])
+    np.testing.assert_array_equal(load("Transformer", "Transformer", "Pooling")(texts), firsts)
+    assert load("Transformer")([]).shape == (0, 32)
+    with pytest.raises(rg.errors.CheckpointError, match="'Dense' behind the network"):
+        load("Transformer", "Pooling", "Dense", "Normalize")
+    (tmp_path / "m" / "modules.json").write_text('{"a": 1}')
+    with pytest.raises(rg.errors.CheckpointError, match="no list of parts"):
+        rg.models.load(tmp_path / "m")
+
+
 def test_an_encoder_makes_vectors_fills_gaps_and_names_classes(tmp_path):
     encoder = encoder_of(tmp_path)
     texts, tokens = ["the cat is good", "bad cat"], [[1, 4, 5, 6, 7, 2], [1, 8, 5, 2]]

@@ -21,7 +21,8 @@ class Config:
     """What a decoder is made of; names are those of `config.json` where that has one.
 
     rope_theta         the base of the angles of positions; `local_rope_theta` that of layers with a window
-    rope_scaling       how angles are stretched to longer texts, as in `config.json`; None where they are not
+    rope_scaling       how angles are stretched to longer texts, as in `config.json`; None where they are not;
+                       `local_rope_scaling` how those of layers with a window are, where these have a base of their own
     is_rope_in_pairs   whether numbers that turn together are neighbours, as in GGUF files of Llama, or half a head apart
     windows            of each layer how many positions back it looks, itself included; None where it looks at all
     has_qkv_bias, has_output_bias, has_mlp_bias, has_head_norms, has_post_norms   parts that some models have
@@ -30,6 +31,7 @@ class Config:
     embedding_scale    what embeddings are multiplied by
     type_count, labels   how many kinds of parts a text has, and the names of its classes, in BERT
     pooling            which vector stands for a text in an Encoder: "mean" of those of its tokens, or the "first"
+    is_normalised      whether that vector is divided by its length
     """
 
     architecture: str
@@ -46,6 +48,7 @@ class Config:
     rope_theta: float = 10000.0
     local_rope_theta: float | None = None
     rope_scaling: dict | None = None
+    local_rope_scaling: dict | None = None
     is_rope_in_pairs: bool = False
     windows: tuple = ()
     has_qkv_bias: bool = False
@@ -60,6 +63,7 @@ class Config:
     type_count: int = 0
     labels: tuple = ()
     pooling: str = "mean"
+    is_normalised: bool = False
     end_tokens: tuple = ()
     start_token: int | None = None
 
@@ -76,6 +80,8 @@ class Config:
             object.__setattr__(self, "windows", (None,) * self.num_hidden_layers)
         if len(self.windows) != self.num_hidden_layers:
             raise CheckpointError(f"{self.num_hidden_layers} layers need a window each, or None, got {len(self.windows)}")
+        if wrong := [window for window in self.windows if window is not None and (type(window) is not int or window < 1)]:
+            raise CheckpointError(f"a layer looks at a positive number of positions, or at all, got a window of {wrong[0]!r}")
 
 
 def from_json(facts):
@@ -105,6 +111,12 @@ def _shared(facts):
         "end_tokens": tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)}
 
 
+def _refuse(facts, *names):
+    """Raise a CheckpointError if one of these parts, which are not here, is asked for."""
+    if asked := [name for name in names if facts.get(name)]:
+        raise CheckpointError(f"config.json asks for {asked[0]}, which retrograde does not have")
+
+
 def _needed(facts, name):
     if name not in facts:
         raise CheckpointError(f"config.json lacks {name}, which a model of type {facts.get('model_type')!r} needs")
@@ -116,6 +128,8 @@ def _rope(facts, kind=None):
     found: Any = facts.get("rope_parameters") or {}
     found = found.get(kind, found) if kind else found
     theta = found.get("rope_theta", facts.get("rope_theta", 10000.0))
+    if (part := found.get("partial_rotary_factor", facts.get("partial_rotary_factor"))) not in (None, 1):
+        raise CheckpointError(f"config.json asks for partial_rotary_factor {part!r}, and retrograde turns whole heads")
     scaling = found or facts.get("rope_scaling")
     if scaling is None or scaling.get("rope_type", scaling.get("type", "default")) == "default":
         return theta, None
@@ -138,7 +152,7 @@ def _windows(facts, settings):
         return tuple([window if kind == "sliding_attention" else None for kind in kinds])
     if not facts.get("use_sliding_window", False):
         return (None,) * count
-    first = facts.get("max_window_layers", 0)
+    first = facts.get("max_window_layers", 28)  # as transformers, where a file does not say it
     return tuple([window if i >= first else None for i in range(count)])
 
 
@@ -157,11 +171,10 @@ def _gemma3(facts, settings):
     kinds = kinds or ["full_attention" if (i + 1) % pattern == 0 else "sliding_attention" for i in range(layers)]
     by_kind = "full_attention" in (facts.get("rope_parameters") or {})
     theta, scaling = _rope(facts, "full_attention" if by_kind else None)
-    local = _rope(facts, "sliding_attention")[0] if by_kind else facts.get("rope_local_base_freq", 10000.0)
-    for cap in ("final_logit_softcapping", "attn_logit_softcapping"):
-        if facts.get(cap):
-            raise CheckpointError(f"config.json asks for {cap}, which retrograde does not have")
-    return {"rope_theta": theta, "rope_scaling": scaling, "local_rope_theta": local, "has_head_norms": True, "has_post_norms": True,
+    local = _rope(facts, "sliding_attention") if by_kind else (facts.get("rope_local_base_freq", 10000.0), None)
+    _refuse(facts, "final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention")
+    return {"rope_theta": theta, "rope_scaling": scaling, "local_rope_theta": local[0], "local_rope_scaling": local[1],
+            "has_head_norms": True, "has_post_norms": True,
             "windows": tuple([window if kind == "sliding_attention" else None for kind in kinds]), "is_norm_from_one": True,
             "embedding_scale": float(settings["hidden_size"]) ** 0.5, "is_tied": bool(facts.get("tie_word_embeddings", True)),
             "query_scale": float(facts.get("query_pre_attn_scalar", settings["head_dim"])) ** -0.5}
@@ -177,9 +190,7 @@ def _renamed(facts):
 
 
 def _gpt2(facts, settings):  # noqa: ARG001 - each of these has both
-    refused = [name for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention") if facts.get(name)]
-    if refused:
-        raise CheckpointError(f"config.json asks for {refused[0]}, which retrograde does not have")
+    _refuse(facts, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
     return {"norm_eps": facts.get("layer_norm_epsilon", 1e-5), "is_tied": bool(facts.get("tie_word_embeddings", True)),
             "query_scale": None if facts.get("scale_attn_weights", True) else 1.0}
 
@@ -209,13 +220,16 @@ def from_gguf(metadata):
 
     heads, width = fact("attention.head_count"), fact("embedding_length")
     tokenizer = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata.items() if key.startswith("tokenizer.ggml.")}
+    size = fact("attention.key_length", width // heads)
+    if architecture not in _OLDER and (turned := fact("rope.dimension_count", size)) != size:
+        raise CheckpointError(f"the GGUF file turns {turned} numbers of heads of {size}, and retrograde turns whole heads")
     vocabulary = fact("vocab_size", len(tokenizer.get("tokens", ())))
     ends = [tokenizer.get(f"{name}_token_id") for name in ("eos", "eot")]
     settings = {
         "architecture": architecture, "vocab_size": vocabulary, "hidden_size": width,
         "intermediate_size": fact("feed_forward_length"),
         "num_hidden_layers": fact("block_count"), "num_attention_heads": heads,
-        "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": fact("attention.key_length", width // heads),
+        "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": size,
         "max_position_embeddings": fact("context_length"),
         "norm_eps": fact("attention.layer_norm_epsilon" if architecture in _OLDER else "attention.layer_norm_rms_epsilon"),
         "rope_theta": fact("rope.freq_base", 10000.0), "rope_scaling": _scaling_of_gguf(fact),

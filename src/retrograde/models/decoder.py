@@ -152,7 +152,8 @@ class Layers(Module):
         angles = config.is_rope_in_pairs, config.max_position_embeddings
         self.rotary = Rotary(config.head_dim, config.rope_theta, config.rope_scaling, *angles, factors)
         is_local = config.local_rope_theta is not None
-        self.local_rotary = Rotary(config.head_dim, config.local_rope_theta, None, *angles) if is_local else self.rotary
+        local = config.local_rope_theta, config.local_rope_scaling
+        self.local_rotary = Rotary(config.head_dim, *local, *angles) if is_local else self.rotary
         #: Whether training keeps of each layer what it was given alone, and computes it again on the way back.
         self.is_checkpointed = False
 

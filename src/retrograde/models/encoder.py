@@ -31,9 +31,14 @@ class Encoder:
         return self.network.config.labels
 
     def __call__(self, texts):
-        """A vector of each text, (texts, width): the mean of those of its tokens, or the first, whichever the files say."""
-        is_first = self.network.config.pooling == "first"
-        return np.array([states[0] if is_first else states.mean(0) for states in map(self.states, _listed(texts))])
+        """A vector of each text, (texts, width): the mean of those of its tokens, or the first, whichever the files say.
+
+        Where these have a part that does so, it is divided by its length.
+        """
+        config, texts = self.network.config, _listed(texts)
+        rows = [states[0] if config.pooling == "first" else states.mean(0) for states in map(self.states, texts)]
+        found = np.array(rows) if rows else np.zeros((0, config.hidden_size), np.float32)
+        return found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12) if config.is_normalised else found
 
     def states(self, text):
         """The vectors of a text's tokens, those that the tokenizer adds included: (tokens, width)."""

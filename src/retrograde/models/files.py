@@ -28,15 +28,44 @@ def network_of_folder(folder, dtype=None):
     """The network in a folder with `config.json` and safetensors."""
     config = from_json(json_of(folder / "config.json"))
     if config.architecture == "bert":
-        config = replace(config, pooling=_pooling_of(folder / "1_Pooling" / "config.json"))
+        pooling, is_normalised = _vectors_of(folder)
+        config = replace(config, pooling=pooling, is_normalised=is_normalised)
     tensors = tensors_of(folder)
     return _made(folder, tensors, config, dtype, folder_name(config.architecture, tensors), _TURNED.get(config.architecture))
 
 
+def _vectors_of(folder):
+    """(which vector stands for a text, whether it has length one), by the files that sentence-transformers writes.
+
+    They name what follows the network, part by part; a part that changes vectors and is not here is a CheckpointError.
+    """
+    parts = _parts_of(folder / "modules.json")
+    kinds = [str(part.get("type")).rpartition(".")[2] for part in parts]
+    if strange := [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]:
+        raise CheckpointError(f"{folder / 'modules.json'} has a part {strange[0]!r} behind the network, which retrograde does not "
+                              "have; without this file the folder is loaded as the network alone")
+    places = [str(part.get("path")) for part, kind in zip(parts, kinds, strict=True) if kind == "Pooling"]
+    return _pooling_of(folder / (places[0] if places else "1_Pooling") / "config.json"), "Normalize" in kinds
+
+
+def _parts_of(path):
+    """The list of parts in a `modules.json`; empty where there is no file."""
+    if not path.exists():
+        return []
+    with opened(path) as (file, size):
+        parts = parsed(path, file.read(), size)
+    if not isinstance(parts, list) or not all([isinstance(part, dict) for part in parts]):
+        raise CheckpointError(f"{path} is no list of parts")
+    return parts
+
+
 def _pooling_of(path):
-    """Which vector stands for a text, by a file that sentence-transformers writes; the mean where there is none."""
-    modes = [name.removeprefix("pooling_mode_") for name, is_asked in json_if_there(path).items()
+    """Which vector stands for a text, by the settings of a pooling; the mean where there are none."""
+    settings = json_if_there(path)
+    modes = [name.removeprefix("pooling_mode_") for name, is_asked in settings.items()
              if name.startswith("pooling_mode_") and is_asked is True]
+    if isinstance(settings.get("pooling_mode"), str):  # newer files name it
+        modes = [f"{settings['pooling_mode']}_token{'s' * (settings['pooling_mode'] != 'cls')}"]
     if modes in ([], ["mean_tokens"]):
         return "mean"
     if modes == ["cls_token"]:

@@ -13,11 +13,11 @@ from ..text.models.labels import score
 from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
+from .folder_tokens import tokenizer_of_folder
 from .gguf_tokens import tokenizer_of_gguf
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
-from .tokens import tokenizer_of_file
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
@@ -96,8 +96,7 @@ class Model:
         """Messages as a text, laid out by the template of the model, up to where its answer begins."""
         if self.template is None:
             raise ArgumentError("this model has no chat template: it continues texts; use generate")
-        start, end = self.tokenizer.start, next(iter(self.tokenizer.ends), None)
-        return laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
+        return laid_out(self.template, messages, self.tokenizer.names)
 
     def logprobs(self, prompt, labels, soft_prompt=None):
         """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together.
@@ -248,10 +247,10 @@ def _of_folder(path, dtype, context):
     network = network_of_folder(path, dtype)
     config, written = network.config, json_if_there(path / "generation_config.json")
     if config.architecture == "bert":
-        return Encoder(network, tokenizer_of_file(path / "tokenizer.json", None, ()))
+        return Encoder(network, tokenizer_of_folder(path, None, ()))
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
-    tokenizer = tokenizer_of_file(path / "tokenizer.json", config.start_token, ends)
+    tokenizer = tokenizer_of_folder(path, config.start_token, ends)
     # What is said of drawing counts only where tokens are drawn; what repeats is punished either way.
     names = _SETTINGS if written.get("do_sample") else ("repetition_penalty",)
     settings = {name: written[name] for name in names if written.get(name) is not None}
