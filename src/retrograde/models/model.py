@@ -1,20 +1,24 @@
 """Model: a network with its tokenizer, from a folder or a file, that writes texts."""
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import AnswerError, ArgumentError
+from ..errors import AnswerError, ArgumentError, StorageError
 from ..io import gguf
+from ..nn.module import Module
 from ..nn.quantized import set_activations
 from ..text.models.labels import score
+from ..text.models.request import in_order
 from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
 from .folder_tokens import tokenizer_of_folder
 from .gguf_tokens import tokenizer_of_gguf
+from .prompts import listed
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
@@ -38,7 +42,7 @@ class Model:
         self.settings = dict(settings or {})
         longest = network.config.max_position_embeddings
         self.context = min(longest, _USUAL_CONTEXT) if context is None else context
-        if not 2 <= self.context <= longest:
+        if not isinstance(self.context, int) or not 2 <= self.context <= longest:
             raise ArgumentError(f"context must be from 2 to {longest}, which the model was made for, got {context}")
         self.reader = Reader(network, self.context)
 
@@ -61,9 +65,12 @@ class Model:
         also be a list of tokens.
         """
         if stream:
-            return self._stream(self._wishes([prompt], options))
-        is_one = _is_one(prompt)
-        wishes = self._wishes([prompt] if is_one else prompt, options)
+            is_one, prompts = listed(prompt)
+            if not is_one:
+                raise ArgumentError(f"a stream is of one prompt, a text or a list of tokens, got {prompt!r:.80}")
+            return self._stream(self._wishes(prompts, options))
+        is_one, prompts = listed(prompt)
+        wishes = self._wishes(prompts, options)
         found = [_whole(wish, written).text for wish, written in zip(wishes, self._written(wishes), strict=True)]
         return found[0] if is_one else found
 
@@ -73,7 +80,8 @@ class Model:
         With a `schema` a text that ended for its length may be no JSON. `alternatives` is how many of the likeliest tokens at each
         place are told with their log-probabilities, which are those of the model before a temperature, or a schema, changes them.
         """
-        if _is_one(prompts):
+        is_one, prompts = listed(prompts)
+        if is_one:
             raise ArgumentError("complete takes a list of prompts; generate takes one")
         return self._written(self.wishes(prompts, **options))
 
@@ -103,7 +111,8 @@ class Model:
 
         A `soft_prompt` stands before the prompt.
         """
-        if not labels or not all([isinstance(label, str) and label for label in labels]):
+        labels = in_order("labels", labels)
+        if not labels or not all(labels):
             raise ArgumentError(f"labels are texts that are not empty, got {labels!r:.80}")
         if not isinstance(prompt, str):
             raise ArgumentError("logprobs needs a prompt that is a text: a label may share a token with its end")
@@ -154,8 +163,8 @@ class Model:
         if type(count) is not int or count < 0:
             raise ArgumentError(f"max_tokens must be an integer of at least 0, got {count!r}")
         stop = options.get("stop") or ()
-        stop = (stop,) if isinstance(stop, str) else tuple(stop)
-        if not all([isinstance(text, str) and text for text in stop]):
+        stop = (stop,) if isinstance(stop, str) else in_order("stop", stop)
+        if not all(stop):
             raise ArgumentError(f"stop must be texts that are not empty, got {stop!r}")
         seeds = options.get("seed", 0)
         seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(prompts)
@@ -171,6 +180,8 @@ class Model:
         """The vectors of a soft prompt as an array; None where there is none."""
         if soft is None:
             return None
+        if not isinstance(soft, Module):
+            raise ArgumentError(f"soft_prompt must be a SoftPrompt, got {type(soft).__name__}")
         vectors, width = np.array(soft.vectors.detach(), np.float32), self.network.config.hidden_size
         if vectors.shape[1] != width:
             raise ArgumentError(f"this model has vectors of {width} numbers, and the soft prompt of {vectors.shape[1]}")
@@ -196,10 +207,10 @@ class Model:
     def _tokens(self, prompt):
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt)
-        tokens, size = list(prompt), self.network.config.vocab_size
-        if not all([type(token) is int and 0 <= token < size for token in tokens]):
+        size = self.network.config.vocab_size
+        if not all([0 <= token < size for token in prompt]):
             raise ArgumentError(f"a prompt is a text, or a list of tokens from 0 to {size - 1}, got {prompt!r:.80}")
-        return tokens
+        return prompt
 
 
 def _whole(wish, written):
@@ -208,11 +219,6 @@ def _whole(wish, written):
         raise AnswerError(f"the text by the schema was not whole after {len(written.tokens)} tokens; raise max_tokens, or bound "
                           f"what the schema allows: {written.text!r:.100}")
     return written
-
-
-def _is_one(prompt):
-    """Whether a prompt is a single one: a text, or a list of tokens."""
-    return isinstance(prompt, str) or (len(prompt) > 0 and all([isinstance(part, int) for part in prompt]))
 
 
 def load(path, *, dtype=None, context=None, activations=None) -> Any:
@@ -227,7 +233,11 @@ def load(path, *, dtype=None, context=None, activations=None) -> Any:
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"a model is loaded from the path of a folder or of a GGUF file, got {path!r:.80}")
     path = Path(path)
+    if not path.exists():
+        raise StorageError(f"{path} cannot be read: there is no such file or folder, and models are not downloaded")
     model = (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)
     if activations is not None:
         set_activations(model.network, activations)

@@ -48,6 +48,9 @@ def _check(messages):
     for message in messages:
         if not isinstance(message, dict) or not {"role", "content"} <= message.keys():
             raise ArgumentError(f"a message is a dictionary with role and content, got {message!r:.80}")
+        # Parts, and a call of tools that says nothing, are for the template to lay out, or to refuse.
+        if not isinstance(message["content"], (str, list, type(None))):
+            raise ArgumentError(f"the content of a message is a text or a list of parts, got {message['content']!r:.80}")
 
 
 def _environment():

@@ -92,6 +92,9 @@ def quantize(model, format="int8", skip=(), activations=None):
     check_activations(activations, name)
     if isinstance(model, Linear):
         return QuantizedLinear.of(model, name, activations)
+    if not isinstance(model, Module):
+        inner = "; give its network" if isinstance(getattr(model, "network", None), Module) else ""
+        raise ArgumentError(f"quantize takes a module, got {type(model).__name__}{inner}")
     found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
              if isinstance(layer, Linear) and path not in skip and layer.in_features % FORMATS[name].size == 0]
     if not found:

@@ -98,6 +98,8 @@ class LoRA(Module):
     def __init__(self, model, **settings):
         super().__init__()
         network: Any = getattr(model, "network", model)
+        if not isinstance(network, Module):
+            raise ArgumentError(f"adapters are for a Model or a module, got {type(model).__name__}")
         self.settings = Settings(**settings)
         found = _targets_of(network, self.settings)
         # Not an attribute that lists a submodule: what is saved and learned is the adapters.
