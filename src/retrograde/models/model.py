@@ -17,6 +17,7 @@ from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
 from .folder_tokens import tokenizer_of_folder
+from .generation_settings import SETTINGS, check_settings, settings_of
 from .gguf_tokens import tokenizer_of_gguf
 from .prompts import listed
 from .reading import Reader
@@ -26,13 +27,13 @@ from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
 _USUAL_CONTEXT = 4096
-_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
 
 
 class Model:
     """A language model: `network` is a Module from tokens to logits, `tokenizer` makes tokens of texts.
 
-    settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`
+    settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`; to write by one that is not here is
+               an error
     template   how messages are laid out, in Jinja; None where the model has no template
     context    how many tokens a prompt and what is written after it have at most
     """
@@ -155,10 +156,11 @@ class Model:
                 _whole(wishes[0], written)
 
     def _wishes(self, prompts, options):
-        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *_SETTINGS}
+        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *SETTINGS}
         if strange := sorted(options.keys() - known):
             raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
-        given = {name: value for name, value in {**self.settings, **options}.items() if name in _SETTINGS and value is not None}
+        check_settings(self.settings, options)
+        given = {name: value for name, value in {**self.settings, **options}.items() if name in SETTINGS and value is not None}
         sampling, count = Sampling(**given), options.get("max_tokens", 128)
         if type(count) is not int or count < 0:
             raise ArgumentError(f"max_tokens must be an integer of at least 0, got {count!r}")
@@ -261,9 +263,4 @@ def _of_folder(path, dtype, context):
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
     tokenizer = tokenizer_of_folder(path, config.start_token, ends)
-    # What is said of drawing counts only where tokens are drawn; what repeats is punished either way.
-    names = _SETTINGS if written.get("do_sample") else ("repetition_penalty",)
-    settings = {name: written[name] for name in names if written.get(name) is not None}
-    if written.get("do_sample"):
-        settings.setdefault("temperature", 1.0)
-    return Model(network, tokenizer, settings=settings, template=template_of(path), context=context)
+    return Model(network, tokenizer, settings=settings_of(written), template=template_of(path), context=context)
