@@ -26,7 +26,7 @@ def settings_of(written):
 
 
 def check_settings(settings, options):
-    """Raise an ArgumentError if a model's {settings[strange[0]]!r:.80}, which " for what is not here, unless the options of a call decide all themselves."""
+    """Raise an ArgumentError if a model's settings ask for what is not here, unless the options of a call decide all themselves."""
     strange = sorted(settings.keys() - {*SETTINGS})
     if strange and not options.keys() >= {*SETTINGS}:
         raise ArgumentError(f"the model's generation_config.json asks for {strange[0]} {settings[strange[0]]!r:.80}, which "
