@@ -30,6 +30,7 @@ class Config:
     query_scale        what products of queries and keys are multiplied by; None stands for one over the root of `head_dim`
     embedding_scale    what embeddings are multiplied by
     type_count, labels   how many kinds of parts a text has, and the names of its classes, in BERT
+    is_exclusive       whether a text is of one of these classes alone
     pooling            which vector stands for a text in an Encoder: "mean" of those of its tokens, or the "first"
     is_normalised      whether that vector is divided by its length
     """
@@ -62,6 +63,7 @@ class Config:
     is_tied: bool = False
     type_count: int = 0
     labels: tuple = ()
+    is_exclusive: bool = True
     pooling: str = "mean"
     is_normalised: bool = False
     end_tokens: tuple = ()
@@ -200,7 +202,8 @@ def _bert(facts, settings):  # noqa: ARG001 - each of these has both
         raise CheckpointError("config.json asks for relative positions or for a decoder, which retrograde's BERT does not have")
     names = facts.get("id2label") or {}
     return {"norm_eps": facts.get("layer_norm_eps", 1e-12), "is_tied": bool(facts.get("tie_word_embeddings", True)),
-            "type_count": facts.get("type_vocab_size", 2), "labels": tuple([names[key] for key in sorted(names, key=int)])}
+            "type_count": facts.get("type_vocab_size", 2), "labels": tuple([names[key] for key in sorted(names, key=int)]),
+            "is_exclusive": facts.get("problem_type") not in ("multi_label_classification", "regression")}
 
 
 _OF_JSON = {"llama": _llama, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gemma3_text": _gemma3, "gpt2": _gpt2,

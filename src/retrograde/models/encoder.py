@@ -63,7 +63,13 @@ class Encoder:
         return [(self.tokenizer.decode([int(token)]), float(found[token])) for token in likeliest]
 
     def logprobs(self, texts):
-        """The log-probability of each of `labels` for each text, (texts, classes)."""
+        """The log-probability of each of `labels` for each text, (texts, classes).
+
+        An UnsupportedError if a text may be of several classes or of none, or if what the model tells is no class but a number.
+        """
+        if len(self.labels) == 1 or not self.network.config.is_exclusive:
+            raise UnsupportedError(f"of the classes of this model, {', '.join(self.labels):.80}, a text need not have one; "
+                                   "network.classified gives their logits")
         with no_grad():
             rows = [self.network.classified(self._read(self._tokens(text))).numpy()[0] for text in _listed(texts)]
         if any([row.ndim != 1 for row in rows]):

@@ -20,6 +20,8 @@ _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
 _NETWORKS = {"gpt2": GPT2, "bert": Bert}
 #: In GGUF files of BERT, the head of classes and what comes before it.
 _CLASSES, _BEFORE_CLASSES = "cls.output.weight", "cls.weight"
+#: In folders of BERT, the head of classes.
+_HEAD = "classifier.weight"
 #: Matrices that GPT-2's files have as (inputs, outputs).
 _TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
 
@@ -31,6 +33,8 @@ def network_of_folder(folder, dtype=None):
         pooling, is_normalised = _vectors_of(folder)
         config = replace(config, pooling=pooling, is_normalised=is_normalised)
     tensors = tensors_of(folder)
+    if config.architecture == "bert" and not config.labels and _HEAD in tensors:
+        config = replace(config, labels=_numbered(tensors[_HEAD]))  # two classes without names need not stand in the file
     return _made(folder, tensors, config, dtype, folder_name(config.architecture, tensors), _TURNED.get(config.architecture))
 
 
@@ -88,7 +92,12 @@ def _labels_of(path, tensors, config):
         raise CheckpointError(f"{path} has a head of classes, {_CLASSES}, without the product before it, {_BEFORE_CLASSES}: "
                               "llama.cpp's converter leaves the pooler of BERT out, so that nothing could tell the classes; load "
                               "the folder that the file was made of")
-    return config.labels or tuple([f"LABEL_{number}" for number in range(tensors[_CLASSES].shape[0])])
+    return config.labels or _numbered(tensors[_CLASSES])
+
+
+def _numbered(head):
+    """Names of the classes of a head, by number as in Hugging Face's files without names."""
+    return tuple([f"LABEL_{number}" for number in range(head.shape[0])])
 
 
 def _made(path, tensors, config, dtype, rename, turned=None):
