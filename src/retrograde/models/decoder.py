@@ -178,6 +178,9 @@ class Decoder(Module):
     (1, 3, 32)
     """
 
+    #: Where what all such networks have is: the part with tables and layers, the list of these, and the table of tokens.
+    body_path, layers_path, table_path = "model", "model.layers", "model.embed_tokens"
+
     def __init__(self, config, weights):
         super().__init__()
         self.config = config

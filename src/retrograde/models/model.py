@@ -23,6 +23,7 @@ from .prompts import listed
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
+from .weights import check_writes
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
@@ -40,6 +41,7 @@ class Model:
 
     def __init__(self, network, tokenizer, *, settings=None, template=None, context=None):
         self.network, self.tokenizer, self.template = network, tokenizer, template
+        check_writes(network, "a Model")
         self.settings = dict(settings or {})
         longest = network.config.max_position_embeddings
         self.context = min(longest, _USUAL_CONTEXT) if context is None else context

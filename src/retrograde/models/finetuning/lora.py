@@ -25,7 +25,7 @@ from ...ops.manipulation.movements import pad
 from ...ops.networks._quantizing import FORMATS, PLAIN
 from ...ops.networks.quantized import FEW_ROWS, quantized_linear
 from ...tensor.creation import zeros
-from ..weights import head_of
+from ..weights import check_writes, head_of
 from .settings import ALL_LINEAR, Settings
 
 #: Rows of so many numbers are read at a time where texts are written.
@@ -173,14 +173,15 @@ def quantise_frozen(model, format="q4"):  # noqa: A002
     in 8.5 bits a number, as far as they are of floats. Returns the model.
     """
     network = getattr(model, "network", model)
-    table, head = network.model.embed_tokens, network.lm_head
-    if any([isinstance(layer, Linear) for layer in network.model.layers.modules()]):
-        quantize(network.model.layers, format)
+    check_writes(network, "quantise_frozen")
+    table, layers, head = network.get_submodule(network.table_path), network.get_submodule(network.layers_path), network.lm_head
+    if any([isinstance(layer, Linear) for layer in layers.modules()]):
+        quantize(layers, format)
     is_tied = isinstance(table, Embedding) and getattr(head, "weight", None) is table.weight
     if isinstance(table, Embedding) and table.embedding_dim % FORMATS["Q8_0"].size == 0:
-        network.model.embed_tokens = QuantizedEmbedding.of(table)
+        network.set_submodule(network.table_path, QuantizedEmbedding.of(table))
     if is_tied:
-        network.lm_head = head_of(network.model.embed_tokens)
+        network.lm_head = head_of(network.get_submodule(network.table_path))
     elif isinstance(head, Linear) and head.in_features % FORMATS["Q8_0"].size == 0:
         network.lm_head = QuantizedLinear.of(head)
     return model
