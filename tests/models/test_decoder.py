@@ -103,6 +103,21 @@ def test_layers_with_a_window_have_angles_of_their_own_in_files_that_say_so():
     assert plain.rope_scaling and plain.local_rope_scaling is None  # as older files mean it
 
 
+def test_what_a_file_of_gemma_or_mistral_leaves_out_is_what_it_means_in_transformers():
+    """Its parts in files of images and texts leave out most, and so did the first ones of Mistral."""
+    sizes = {name: value for name, value in JSON.items() if name != "model_type"}
+    found = from_json({**sizes, "model_type": "gemma3_text", "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
+    assert (found.head_dim, found.num_key_value_heads, found.activation, found.rope_theta, found.local_rope_theta) == (
+        256, 4, "gelu_tanh", 1e6, 1e4)
+    assert (found.query_scale, found.windows, found.is_tied) == (1 / 16, (4096, 4096), True)
+    kinds = {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}}
+    found = from_json({**sizes, "model_type": "gemma3_text", "rope_parameters": kinds})
+    assert (found.rope_theta, found.local_rope_theta) == (1e6, 1e4)
+    assert from_json({**sizes, "model_type": "mistral"}).windows == (4096, 4096)
+    assert from_json({**sizes, "model_type": "mistral", "sliding_window": None}).windows == (None, None)
+    assert from_json({**sizes, "model_type": "qwen2", "use_sliding_window": True}).windows == (None, None)  # from layer 28 on
+
+
 def test_a_gguf_file_that_turns_a_part_of_its_heads_is_refused():
     facts = {"general.architecture": "llama", **{f"llama.{name}": value for name, value in {
         "attention.head_count": 4, "embedding_length": 32, "rope.dimension_count": 4}.items()}}

@@ -9,6 +9,13 @@ from ..errors import CheckpointError
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
 #: How many layers the greatest Gemma 3 has.
 _LAYERS_OF_27B = 62
+#: What a file that does not say it means, as in transformers, by its `model_type`.
+_USUAL = {
+    "gemma3_text": {
+        "head_dim": 256, "num_key_value_heads": 4, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256,
+        "rope_theta": 1e6, "rope_local_base_freq": 1e4, "sliding_window": 4096, "tie_word_embeddings": True},
+    "mistral": {"sliding_window": 4096}, "qwen2": {"sliding_window": 4096, "max_window_layers": 28},
+    "qwen3": {"sliding_window": 4096, "max_window_layers": 28}}
 #: What GPT-2's files call what others have too.
 _OF_GPT2 = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
             "max_position_embeddings": "n_positions", "hidden_act": "activation_function"}
@@ -91,7 +98,7 @@ def from_json(facts):
     architecture = facts.get("model_type")
     if architecture not in _OF_JSON:
         raise CheckpointError(f"config.json is of a {architecture!r}, and retrograde knows {', '.join(sorted(_OF_JSON))}")
-    facts = _renamed(facts) if architecture == "gpt2" else facts
+    facts = _renamed(facts) if architecture == "gpt2" else {**_USUAL.get(architecture, {}), **facts}
     settings = _shared(facts)
     return Config(**{**settings, **_OF_JSON[architecture](facts, settings)})
 
@@ -144,18 +151,17 @@ def _llama(facts, settings):  # noqa: ARG001 - each of these has both
 
 
 def _mistral(facts, settings):
-    return {"windows": (facts.get("sliding_window"),) * settings["num_hidden_layers"]}
+    return {"windows": (facts["sliding_window"],) * settings["num_hidden_layers"]}
 
 
 def _windows(facts, settings):
     """The windows of layers by their types; older files say from which layer on they have one."""
-    count, window = settings["num_hidden_layers"], facts.get("sliding_window")
+    count, window = settings["num_hidden_layers"], facts["sliding_window"]
     if kinds := facts.get("layer_types"):
         return tuple([window if kind == "sliding_attention" else None for kind in kinds])
     if not facts.get("use_sliding_window", False):
         return (None,) * count
-    first = facts.get("max_window_layers", 28)  # as transformers, where a file does not say it
-    return tuple([window if i >= first else None for i in range(count)])
+    return tuple([window if i >= facts["max_window_layers"] else None for i in range(count)])
 
 
 def _qwen2(facts, settings):
@@ -168,18 +174,18 @@ def _qwen3(facts, settings):
 
 
 def _gemma3(facts, settings):
-    layers, window = settings["num_hidden_layers"], facts.get("sliding_window")
+    layers, window = settings["num_hidden_layers"], facts["sliding_window"]
     kinds, pattern = facts.get("layer_types"), facts.get("sliding_window_pattern", 6)
     kinds = kinds or ["full_attention" if (i + 1) % pattern == 0 else "sliding_attention" for i in range(layers)]
     by_kind = "full_attention" in (facts.get("rope_parameters") or {})
     theta, scaling = _rope(facts, "full_attention" if by_kind else None)
-    local = _rope(facts, "sliding_attention") if by_kind else (facts.get("rope_local_base_freq", 10000.0), None)
+    local_base = facts["rope_local_base_freq"]
+    local = _rope({**facts, "rope_theta": local_base}, "sliding_attention") if by_kind else (local_base, None)
     _refuse(facts, "final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention")
     return {"rope_theta": theta, "rope_scaling": scaling, "local_rope_theta": local[0], "local_rope_scaling": local[1],
             "has_head_norms": True, "has_post_norms": True,
             "windows": tuple([window if kind == "sliding_attention" else None for kind in kinds]), "is_norm_from_one": True,
-            "embedding_scale": float(settings["hidden_size"]) ** 0.5, "is_tied": bool(facts.get("tie_word_embeddings", True)),
-            "query_scale": float(facts.get("query_pre_attn_scalar", settings["head_dim"])) ** -0.5}
+            "embedding_scale": float(settings["hidden_size"]) ** 0.5, "query_scale": float(facts["query_pre_attn_scalar"]) ** -0.5}
 
 
 def _renamed(facts):
