@@ -114,6 +114,18 @@ def test_dropout_is_drawn_in_training_alone():
     assert calm == float(loss_of(lora.eval()))
     lora.train()
     assert len({float(loss_of(lora)) for _ in range(3)}) == 3
+    with rg.no_grad():
+        assert float(loss_of(lora)) == calm
+
+
+def test_texts_that_are_written_in_the_midst_of_a_training_have_no_dropout():
+    """Neither a long prompt, which is read by the way of training, nor the tokens after it."""
+    model = models.Model(reference.network_of(), reference.tokenizer(), context=48)
+    lora = adapted(model.network, dropout=0.9)
+    prompt, options = "the cat is in the house and the dog is in the garden", {"max_tokens": 8, "ignore_end": True}
+    calm, chances = model.complete([prompt], **options), model.logprobs(prompt, [" a", " the"])
+    lora.train()
+    assert model.complete([prompt], **options) == calm and model.logprobs(prompt, [" a", " the"]) == chances
 
 
 def test_a_quantised_gpt2_leaves_nothing_in_float32_but_norms_biases_and_positions():

@@ -44,7 +44,8 @@ class Adapter(Module):
     def forward(self, x):
         if not is_recording() and prod(x.shape[:-1]) <= FEW_ROWS and x.dtype == np.float32:
             return self._of_few_rows(x)
-        if self.dropout:
+        # What is read to write on has none, in training either: texts depend on nothing but prompt, options and seed.
+        if self.dropout and is_recording():
             x = functional.dropout(x, self.dropout, self.training)
         # The factor goes to the matrix with fewer numbers than there are results.
         return functional.linear(functional.linear(x, self.lora_A), self.lora_B * np.float32(self.scale))
@@ -85,7 +86,8 @@ class LoRA(Module):
     """The adapters of a language model, whose own weights are frozen; its parameters are those of the adapters alone.
 
     `model` is a Model or its network, in which each adapted layer is replaced by a `LoRALinear`; `settings` are those of
-    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised.
+    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised. Dropout is done in
+    training where gradients are recorded, and nowhere else.
 
     >>> from retrograde.models import Config, Decoder, RandomWeights
     >>> sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4)
