@@ -86,8 +86,8 @@ class LoRA(Module):
     """The adapters of a language model, whose own weights are frozen; its parameters are those of the adapters alone.
 
     `model` is a Model or its network, in which each adapted layer is replaced by a `LoRALinear`; `settings` are those of
-    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised. Dropout is done in
-    training where gradients are recorded, and nowhere else.
+    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised. Dropout is
+    done in training where gradients are recorded, and nowhere else.
 
     >>> from retrograde.models import Config, Decoder, RandomWeights
     >>> sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4)

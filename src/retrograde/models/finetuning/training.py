@@ -60,7 +60,7 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
                      completions alone are learned
     rank, alpha, dropout, targets   see `LoRA`
     batch_size, length              rows of a step and their tokens; short texts share a row, and do not see each other
-    accumulate       batches that make one step
+    accumulate       batches that make one step; the mean loss of each counts alike, however many tokens it has
     learning_rate    of AdamW at its greatest; it rises in the first steps, and falls along a cosine
     held_out         the part of the texts that is only evaluated, after each epoch
     save_every       steps between checkpoints; a run that was killed and is started again ends with the same bits
