@@ -168,6 +168,27 @@ def test_templates_write_the_special_tokens_that_the_files_name(tmp_path):
         tokenizer_of_folder(tmp_path, 0, (1, 2))
 
 
+def test_tokens_that_the_settings_add_are_tokens(tmp_path):
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    words = library.Tokenizer(library.models.BPE({name: i for i, name in enumerate("<ab>x")}, []))
+    words.save(str(tmp_path / "tokenizer.json"))
+
+    def load(added):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}))
+        return tokenizer_of_folder(tmp_path, None, ())
+
+    assert load({}).encode("<x>a") == [0, 4, 3, 1]
+    # Twelve of them, whose numbers are in no order as texts.
+    found = load({str(5 + i): {"content": "<x>" if i == 10 else f"<{i}>", "special": True, "rstrip": True} for i in range(12)})
+    assert found.encode("<x>  a<1>") == [15, 1, 6] and found.decode([15, 1]) == "a"
+    assert found.encode("<x>a", has_names=False) == [0, 4, 3, 1]
+    for added, message in (({"9": {"content": "<x>"}}, r"'<x>' as number 9, and tokenizer\.json as 5"), ({"0": {"content": "b"}}, "'b' as number 0"),
+                           ([1], "holds no tokens"), ({"0": "a"}, "holds no tokens"), ({"a": {"content": "b"}}, "holds no tokens"),
+                           ({"5": {"content": 5}}, "no text")):
+        with pytest.raises(rg.errors.CheckpointError, match=message):
+            load(added)
+
+
 @pytest.mark.parametrize("tokens", [[-1], [1.0], 5, "ab", ["the"], [None]])
 def test_what_is_no_list_of_tokens_has_no_text(tokens):
     with pytest.raises(rg.errors.ArgumentError, match="integers of at least 0"):
