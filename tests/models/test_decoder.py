@@ -93,6 +93,26 @@ def test_a_config_that_is_not_understood_is_refused(change, message):
         from_json({**JSON, **change})
 
 
+@pytest.mark.parametrize("change", [
+    {"model_type": ["llama"]}, {"hidden_act": [1]}, {"rope_parameters": "linear"}, {"rope_scaling": 5}, {"num_hidden_layers": None},
+    {"num_hidden_layers": 10**12}, {"num_attention_heads": 0}, {"num_attention_heads": "4"}, {"bos_token_id": "x"}, {"eos_token_id": [1, "x"]},
+    {"model_type": "gemma3_text", "num_hidden_layers": None}, {"model_type": "gemma3_text", "query_pre_attn_scalar": 0},
+    {"model_type": "gemma3_text", "layer_types": 5}, {"model_type": "qwen2", "use_sliding_window": True, "max_window_layers": "x"}])
+def test_values_of_another_kind_in_a_config_are_errors_of_ours(change):
+    with pytest.raises(rg.errors.CheckpointError):
+        from_json({**JSON, **change})
+
+
+@pytest.mark.parametrize("kind", ["linear", "dynamic", "yarn", "llama3"])
+@pytest.mark.parametrize("facts", [
+    {}, {"factor": "x"}, {"factor": 0}, {"factor": None}, {"factor": [2]}, {"factor": -1.0},
+    {"factor": float("nan")}])
+def test_scalings_without_a_factor_are_errors_of_ours(kind, facts):
+    rest = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+    with pytest.raises(rg.errors.CheckpointError, match="cannot be scaled"):
+        Rotary(8, 1e4, {**rest, "rope_type": kind, **facts}, context=64)
+
+
 def test_layers_with_a_window_have_angles_of_their_own_in_files_that_say_so():
     kinds = {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
              "sliding_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e3}}

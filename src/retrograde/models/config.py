@@ -85,6 +85,8 @@ class Config:
                                   f"{self.num_key_value_heads}")
         if self.head_dim % 2:
             raise CheckpointError(f"a head has an even number of numbers, which turn in pairs, got {self.head_dim}")
+        if strange := [token for token in (*self.end_tokens, self.start_token) if token is not None and type(token) is not int]:
+            raise CheckpointError(f"tokens that begin or end a text are integers, got {strange[0]!r:.80}")
         if not self.windows:
             object.__setattr__(self, "windows", (None,) * self.num_hidden_layers)
         if len(self.windows) != self.num_hidden_layers:
@@ -96,8 +98,17 @@ class Config:
 def from_json(facts):
     """The Config of the contents of a `config.json`."""
     architecture = facts.get("model_type")
-    if architecture not in _OF_JSON:
+    if not isinstance(architecture, str) or architecture not in _OF_JSON:
         raise CheckpointError(f"config.json is of a {architecture!r}, and retrograde knows {', '.join(sorted(_OF_JSON))}")
+    try:
+        return _of_facts(architecture, facts)
+    except CheckpointError:
+        raise
+    except (ArithmeticError, AttributeError, KeyError, MemoryError, TypeError, ValueError) as error:
+        raise CheckpointError(f"config.json has a value that makes no model: {error}") from None
+
+
+def _of_facts(architecture, facts):
     facts = _renamed(facts) if architecture == "gpt2" else {**_USUAL.get(architecture, {}), **facts}
     settings = _shared(facts)
     return Config(**{**settings, **_OF_JSON[architecture](facts, settings)})

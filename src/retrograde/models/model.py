@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AnswerError, ArgumentError, StorageError
+from ..errors import AnswerError, ArgumentError, CheckpointError, StorageError
 from ..io import gguf
 from ..nn.module import Module
 from ..nn.quantized import set_activations
@@ -264,5 +264,7 @@ def _of_folder(path, dtype, context):
         return Encoder(network, tokenizer_of_folder(path, None, ()))
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
+    if not all([type(end) is int for end in ends]):
+        raise CheckpointError(f"{path / 'generation_config.json'} has eos_token_id {ends!r:.80}, which are no integers")
     tokenizer = tokenizer_of_folder(path, config.start_token, ends)
     return Model(network, tokenizer, settings=settings_of(written), template=template_of(path), context=context)
