@@ -14,6 +14,7 @@ KINDS = {
     "qwen3": {"has_head_norms": True, "head_dim": 16}, "mistral": {"windows": (3, 3)},
     "gemma3": {"has_head_norms": True, "has_post_norms": True, "is_norm_from_one": True, "windows": (3, None), "local_rope_theta": 100.0,
                "embedding_scale": 5.5, "query_scale": 0.2, "activation": "gelu_tanh", "is_tied": True},
+    "local": {"windows": (3, None), "local_rope_theta": 100.0, "local_rope_scaling": {"rope_type": "linear", "factor": 4.0}},
     "biased": {"has_qkv_bias": True, "has_output_bias": True, "has_mlp_bias": True},
     "stretched": {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}}
 TOKENS = ["<unk>", "<s>", "</s>", *[f"<0x{i:02X}>" for i in range(65, 75)], *"▁abcdefghijklmnopqrstuvwxyz.,!?", "▁a", "th", "the", "▁the", "in"]
@@ -92,9 +93,10 @@ def _layer(config, window, part, x):
 
 def _turned(config, window, head, place):
     """A head as complex numbers, each turned by its angle."""
-    theta = config.local_rope_theta if window is not None and config.local_rope_theta else config.rope_theta
+    is_local = window is not None and config.local_rope_theta
+    theta, scaling = (config.local_rope_theta, config.local_rope_scaling) if is_local else (config.rope_theta, config.rope_scaling)
     half = len(head) // 2
-    angles = place / (config.rope_scaling or {"factor": 1})["factor"] * theta ** (-np.arange(half) / half)
+    angles = place / (scaling or {"factor": 1})["factor"] * theta ** (-np.arange(half) / half)
     if config.is_rope_in_pairs:
         return ((head[::2] + 1j * head[1::2]) * np.exp(1j * angles)).view(np.float64)
     turned = (head[:half] + 1j * head[half:]) * np.exp(1j * angles)

@@ -74,7 +74,9 @@ def weights_without(folder, part):
 
 @pytest.mark.parametrize(("damage", "message"), [
     (lambda f: edit(f, peft_type="LOHA"), "LOHA"), (lambda f: edit(f, use_dora=True), "use_dora"), (lambda f: edit(f, bias="all"), "bias"),
-    (lambda f: edit(f, modules_to_save=["lm_head"]), "modules_to_save"), (lambda f: edit(f, r=None), "lacks r"),
+    (lambda f: edit(f, modules_to_save=["lm_head"]), "modules_to_save"), (lambda f: edit(f, init_lora_weights="pissa"), "pissa"),
+    (lambda f: edit(f, init_lora_weights="olora"), "changes the weights"), (lambda f: edit(f, init_lora_weights="pissa_niter_4"), "niter"),
+    (lambda f: edit(f, use_bdlora={"blocks": 2}), "use_bdlora"), (lambda f: edit(f, what_comes_next=True), "what_comes_next"), (lambda f: edit(f, r=None), "lacks r"),
     (lambda f: edit(f, r=4), "shape"), (lambda f: weights_without(f, "up_proj.lora_B"), "lacks the tensor"),
     (lambda f: edit(f, target_modules=["q_proj", "k_proj"]), "no layer"), (lambda f: (f / "adapter_config.json").write_text("{"), "JSON"),
     (lambda f: (f / "adapter_model.safetensors").unlink(), "adapter_model"),
@@ -87,6 +89,14 @@ def test_a_folder_that_does_not_fit_is_refused_and_changes_nothing(folder, damag
     with pytest.raises(rg.errors.CheckpointError, match=message):
         models.load_adapter(network, folder)
     np.testing.assert_array_equal(logits(network), before)
+
+
+def test_what_changes_nothing_of_an_adapter_is_passed_over(folder):
+    edit(folder, init_lora_weights="gaussian", fan_in_fan_out=True, megatron_core="megatron.core", qalora_group_size=16, peft_version="0.99",
+         use_dora=False, layers_pattern=[], loftq_config={}, what_comes_next=None)
+    found = reference.network_of()
+    models.load_adapter(found, folder)
+    np.testing.assert_array_equal(logits(found), logits(adapted(reference.network_of(), **SETTINGS).network))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -66,7 +66,8 @@ def test_quantised_networks_are_near_and_tied_tables_are_one():
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"num_key_value_heads": 3}, "multiple"), ({"head_dim": 7}, "even"), ({"vocab_size": 0}, "vocab_size"), ({"windows": (3,)}, "2 layers")])
+    ({"num_key_value_heads": 3}, "multiple"), ({"head_dim": 7}, "even"), ({"vocab_size": 0}, "vocab_size"), ({"windows": (3,)}, "2 layers"),
+    ({"windows": (3, 0)}, "window of 0"), ({"windows": (-1, None)}, "window of -1"), ({"windows": (2.5, 3)}, r"window of 2\.5")])
 def test_sizes_that_make_no_model_are_refused(changes, message):
     with pytest.raises(rg.errors.CheckpointError, match=message):
         reference.config_of(**changes)
@@ -83,10 +84,65 @@ JSON = {"model_type": "llama", "vocab_size": 64, "hidden_size": 32, "intermediat
 
 @pytest.mark.parametrize(("change", "message"), [
     ({"model_type": "mamba"}, "knows bert, gemma3_text, gpt2, llama"), ({"hidden_act": "swoosh"}, "swoosh"),
-    ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping")])
+    ({"model_type": "gemma3_text", "final_logit_softcapping": 30.0}, "softcapping"),
+    ({"model_type": "gemma3_text", "use_bidirectional_attention": True}, "use_bidirectional_attention"),
+    ({"partial_rotary_factor": 0.5}, r"partial_rotary_factor 0\.5"), ({"model_type": "mistral", "sliding_window": 0}, "window of 0"),
+    ({"rope_parameters": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.25}}, r"partial_rotary_factor 0\.25")])
 def test_a_config_that_is_not_understood_is_refused(change, message):
     with pytest.raises(rg.errors.CheckpointError, match=message):
         from_json({**JSON, **change})
+
+
+@pytest.mark.parametrize("change", [
+    {"model_type": ["llama"]}, {"hidden_act": [1]}, {"rope_parameters": "linear"}, {"rope_scaling": 5}, {"num_hidden_layers": None},
+    {"num_hidden_layers": 10**12}, {"num_attention_heads": 0}, {"num_attention_heads": "4"}, {"bos_token_id": "x"}, {"eos_token_id": [1, "x"]},
+    {"model_type": "gemma3_text", "num_hidden_layers": None}, {"model_type": "gemma3_text", "query_pre_attn_scalar": 0},
+    {"model_type": "gemma3_text", "layer_types": 5}, {"model_type": "qwen2", "use_sliding_window": True, "max_window_layers": "x"}])
+def test_values_of_another_kind_in_a_config_are_errors_of_ours(change):
+    with pytest.raises(rg.errors.CheckpointError):
+        from_json({**JSON, **change})
+
+
+@pytest.mark.parametrize("kind", ["linear", "dynamic", "yarn", "llama3"])
+@pytest.mark.parametrize("facts", [
+    {}, {"factor": "x"}, {"factor": 0}, {"factor": None}, {"factor": [2]}, {"factor": -1.0},
+    {"factor": float("nan")}])
+def test_scalings_without_a_factor_are_errors_of_ours(kind, facts):
+    rest = {"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+    with pytest.raises(rg.errors.CheckpointError, match="cannot be scaled"):
+        Rotary(8, 1e4, {**rest, "rope_type": kind, **facts}, context=64)
+
+
+def test_layers_with_a_window_have_angles_of_their_own_in_files_that_say_so():
+    kinds = {"full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1e6},
+             "sliding_attention": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e3}}
+    found = from_json({**JSON, "model_type": "gemma3_text", "sliding_window": 3, "rope_parameters": kinds})
+    assert (found.rope_theta, found.rope_scaling) == (1e6, kinds["full_attention"])
+    assert (found.local_rope_theta, found.local_rope_scaling) == (1e3, kinds["sliding_attention"])
+    plain = from_json({**JSON, "model_type": "gemma3_text", "sliding_window": 3, "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
+    assert plain.rope_scaling and plain.local_rope_scaling is None  # as older files mean it
+
+
+def test_what_a_file_of_gemma_or_mistral_leaves_out_is_what_it_means_in_transformers():
+    """Its parts in files of images and texts leave out most, and so did the first ones of Mistral."""
+    sizes = {name: value for name, value in JSON.items() if name != "model_type"}
+    found = from_json({**sizes, "model_type": "gemma3_text", "rope_scaling": {"rope_type": "linear", "factor": 8.0}})
+    assert (found.head_dim, found.num_key_value_heads, found.activation, found.rope_theta, found.local_rope_theta) == (
+        256, 4, "gelu_tanh", 1e6, 1e4)
+    assert (found.query_scale, found.windows, found.is_tied) == (1 / 16, (4096, 4096), True)
+    kinds = {"full_attention": {"rope_type": "default"}, "sliding_attention": {"rope_type": "default"}}
+    found = from_json({**sizes, "model_type": "gemma3_text", "rope_parameters": kinds})
+    assert (found.rope_theta, found.local_rope_theta) == (1e6, 1e4)
+    assert from_json({**sizes, "model_type": "mistral"}).windows == (4096, 4096)
+    assert from_json({**sizes, "model_type": "mistral", "sliding_window": None}).windows == (None, None)
+    assert from_json({**sizes, "model_type": "qwen2", "use_sliding_window": True}).windows == (None, None)  # from layer 28 on
+
+
+def test_a_gguf_file_that_turns_a_part_of_its_heads_is_refused():
+    facts = {"general.architecture": "llama", **{f"llama.{name}": value for name, value in {
+        "attention.head_count": 4, "embedding_length": 32, "rope.dimension_count": 4}.items()}}
+    with pytest.raises(rg.errors.CheckpointError, match="turns 4 numbers of heads of 8"):
+        from_gguf(facts)
 
 
 def test_a_config_without_a_size_says_which():

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import older_networks
 import pytest
 import reference
 import written_models
@@ -113,6 +114,20 @@ def test_a_training_that_was_killed_goes_on_to_the_same_bits(tmp_path, monkeypat
     assert [logs["token_loss"] for logs in found.history] == [logs["token_loss"] for logs in whole.history]
     name = "adapter_model.safetensors"
     assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_gpt2_learns_too_and_what_does_not_write_is_refused(tmp_path):
+    model = models.Model(older_networks.gpt2_of(), reference.tokenizer())
+    path = written(tmp_path / "x.jsonl", RECORDS)
+    found = models.finetune(model, path, tmp_path / "out", **{**OPTIONS, "is_checkpointed": True})
+    assert found.history[-1]["token_loss"] < 0.9 * found.history[0]["token_loss"]
+    assert not model.network.transformer.is_checkpointed
+    with pytest.raises(rg.errors.ArgumentError, match="finetune needs a network that writes"):
+        models.finetune(models.Encoder(older_networks.bert_of(), reference.tokenizer()), path, tmp_path / "other", **OPTIONS)
+    for refuse in (lambda bert: models.Model(bert, reference.tokenizer()), models.quantise_frozen,
+                   lambda bert: models.next_token_loss(bert, rg.tensor([[1]]), rg.tensor([[2]]))):
+        with pytest.raises(rg.errors.ArgumentError, match=r"network that writes.*got Bert"):
+            refuse(older_networks.bert_of())
 
 
 def test_a_folder_of_another_run_is_refused(tmp_path):

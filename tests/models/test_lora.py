@@ -1,4 +1,5 @@
 import numpy as np
+import older_networks
 import pytest
 import reference
 
@@ -113,14 +114,35 @@ def test_dropout_is_drawn_in_training_alone():
     assert calm == float(loss_of(lora.eval()))
     lora.train()
     assert len({float(loss_of(lora)) for _ in range(3)}) == 3
+    with rg.no_grad():
+        assert float(loss_of(lora)) == calm
 
 
-def test_layers_computed_again_have_the_same_gradients_and_dropout():
+def test_texts_that_are_written_in_the_midst_of_a_training_have_no_dropout():
+    """Neither a long prompt, which is read by the way of training, nor the tokens after it."""
+    model = models.Model(reference.network_of(), reference.tokenizer(), context=48)
+    lora = adapted(model.network, dropout=0.9)
+    prompt, options = "the cat is in the house and the dog is in the garden", {"max_tokens": 8, "ignore_end": True}
+    calm, chances = model.complete([prompt], **options), model.logprobs(prompt, [" a", " the"])
+    lora.train()
+    assert model.complete([prompt], **options) == calm and model.logprobs(prompt, [" a", " the"]) == chances
+
+
+def test_a_quantised_gpt2_leaves_nothing_in_float32_but_norms_biases_and_positions():
+    network = older_networks.gpt2_of()
+    models.QLoRA(network, "q4", targets=("c_attn",))
+    wide = {name for name, tensor in network.state_dict().items() if tensor.dtype == np.float32}
+    assert all("ln_" in name or "lora" in name or name.endswith("bias") or "wpe" in name for name in wide)
+    assert np.shares_memory(network.lm_head.blocks.numpy(), network.transformer.wte.blocks.numpy())
+
+
+@pytest.mark.parametrize("make", [reference.network_of, older_networks.gpt2_of])
+def test_layers_computed_again_have_the_same_gradients_and_dropout(make):
     found = []
     for is_checkpointed in (False, True):
-        network = reference.network_of()
+        network = make()
         lora = adapted(network, dropout=0.3).train()
-        network.model.is_checkpointed = is_checkpointed
+        network.get_submodule(network.body_path).is_checkpointed = is_checkpointed
 
         def gradients(lora=lora):
             lora.zero_grad()

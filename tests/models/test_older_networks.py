@@ -140,6 +140,29 @@ def test_an_encoder_of_a_folder_has_the_pooling_that_it_says(tmp_path):
         rg.models.load(tmp_path / "m")
 
 
+def test_parts_behind_the_network_are_those_of_the_files_or_refused(tmp_path):
+    plain, texts = encoder_of(tmp_path), ["the cat", "bad"]
+    (tmp_path / "m" / "2_Pooling").mkdir()
+    (tmp_path / "m" / "2_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": "cls"}))
+
+    def load(*kinds):
+        parts = [{"idx": i, "name": str(i), "path": "" if i == 0 else f"{i}_{kind}", "type": f"sentence_transformers.models.{kind}"}
+                 for i, kind in enumerate(kinds)]
+        (tmp_path / "m" / "modules.json").write_text(json.dumps(parts))
+        return rg.models.load(tmp_path / "m")
+
+    means = plain(texts)
+    np.testing.assert_allclose(load("Transformer", "Pooling", "Normalize")(texts), means / np.linalg.norm(means, axis=-1, keepdims=True), rtol=1e-6)
+    firsts = np.array([plain.states(text)[0] for text in texts])
+    np.testing.assert_array_equal(load("Transformer", "Transformer", "Pooling")(texts), firsts)
+    assert load("Transformer")([]).shape == (0, 32)
+    with pytest.raises(rg.errors.CheckpointError, match="'Dense' behind the network"):
+        load("Transformer", "Pooling", "Dense", "Normalize")
+    (tmp_path / "m" / "modules.json").write_text('{"a": 1}')
+    with pytest.raises(rg.errors.CheckpointError, match="no list of parts"):
+        rg.models.load(tmp_path / "m")
+
+
 def test_an_encoder_makes_vectors_fills_gaps_and_names_classes(tmp_path):
     encoder = encoder_of(tmp_path)
     texts, tokens = ["the cat is good", "bad cat"], [[1, 4, 5, 6, 7, 2], [1, 8, 5, 2]]
@@ -154,6 +177,41 @@ def test_an_encoder_makes_vectors_fills_gaps_and_names_classes(tmp_path):
     names = [encoder.tokenizer.decode([int(token)]) for token in np.argsort(-logits)[:3]]
     assert [name for name, _ in encoder.fill("the [MASK]", 3)] == names
     assert rg.text.embed(rg.text.Variable(texts, role="text"), encoder).shape == (2, 32)
+
+
+def test_two_classes_without_names_are_numbered(tmp_path):
+    """As transformers leaves the names out of a file that have not been changed."""
+    network = older_networks.bert_of(labels=("a", "b"))
+    state = {name: np.asarray(tensor.detach()) for name, tensor in network.state_dict().items()}
+    facts = {name: value for name, value in BERT_JSON.items() if name != "id2label"}
+    found = network_of_folder(written(tmp_path / "m", facts, state))
+    assert found.config.labels == ("LABEL_0", "LABEL_1")
+    np.testing.assert_array_equal(found.classified(found(rg.tensor([TEXT]))).detach(), network.classified(network(rg.tensor([TEXT]))).detach())
+
+
+@pytest.mark.parametrize("changes", [{"problem_type": "multi_label_classification"}, {"problem_type": "regression"}, {"id2label": {"0": "score"}}])
+def test_classes_that_a_text_need_not_have_are_not_told_as_one_of_them(tmp_path, changes):
+    facts = {**BERT_JSON, **changes}
+    network = older_networks.bert_of(labels=tuple(facts["id2label"].values()))
+    encoder_of(tmp_path)
+    state = {name: np.asarray(tensor.detach()) for name, tensor in network.state_dict().items()}
+    encoder = rg.models.load(written(tmp_path / "m", facts, state))
+    for ask in (encoder.classify, encoder.logprobs):
+        with pytest.raises(rg.errors.UnsupportedError, match="need not have one"):
+            ask("the cat")
+
+
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_a_head_of_tokens_has_the_bias_that_is_its_own(tmp_path, is_tied):
+    network = older_networks.bert_of()
+    state = {name: np.asarray(tensor.detach()) for name, tensor in network.state_dict().items()}
+    key, table = "cls.predictions", state["bert.embeddings.word_embeddings.weight"]
+    state[f"{key}.decoder.weight"] = table if is_tied else 2 * table
+    state[f"{key}.decoder.bias"] = state[f"{key}.bias"] + 1
+    found = network_of_folder(written(tmp_path / "m", {**BERT_JSON, "tie_word_embeddings": is_tied}, state))
+    states = network(rg.tensor([TEXT]))
+    expected = network.predicted(states) if is_tied else (network.predicted(states) - network.cls.predictions.bias) * 2 + state[f"{key}.decoder.bias"]
+    np.testing.assert_allclose(found.predicted(found(rg.tensor([TEXT]))).detach(), expected.detach(), rtol=1e-5, atol=1e-5)
 
 
 def test_texts_that_an_encoder_cannot_read_are_refused(tmp_path):

@@ -1,4 +1,5 @@
 import numpy as np
+import older_networks
 import pytest
 import reference
 
@@ -13,9 +14,10 @@ def texts(*lengths):
     return [Example(RNG.integers(3, 64, n).tolist(), [True] * n) for n in lengths]
 
 
-@pytest.mark.parametrize("kind", ["llama", "mistral", "gemma3", "pairs"])
+@pytest.mark.parametrize("kind", ["llama", "mistral", "gemma3", "pairs", "gpt2"])
 def test_texts_in_one_row_have_the_losses_that_they_have_alone(kind):
-    network, examples = reference.network_of(kind), texts(5, 9, 3, 7)
+    network = older_networks.gpt2_of() if kind == "gpt2" else reference.network_of(kind)
+    examples = texts(5, 9, 3, 7)
     rows = models.packed_rows(examples, 26)
     assert rows.tokens.shape == (1, 26)
     losses = lambda tokens, targets, **more: np.asarray(models.next_token_loss(network, tokens, targets, reduction="none", **more).detach())

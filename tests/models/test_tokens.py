@@ -7,6 +7,7 @@ import pytest
 import reference
 
 import retrograde as rg
+from retrograde.models.folder_tokens import tokenizer_of_folder
 from retrograde.models.gguf_tokens import tokenizer_of_gguf
 from retrograde.models.pieces import Pieces
 from retrograde.models.templates import laid_out
@@ -135,9 +136,75 @@ def test_pairs_of_bytes_are_those_of_the_library(tmp_path):
         tokenizer_of_file(tmp_path / "tokenizer.json", None, ())
 
 
+def test_files_that_fill_texts_up_or_cut_them_off_change_no_tokens(tmp_path):
+    """As sentence-transformers writes them: what was set for a batch is no part of the tokenizer."""
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    words = library.Tokenizer(library.models.WordLevel({"[PAD]": 0, "the": 1, "cat": 2}, unk_token="[PAD]"))
+    words.pre_tokenizer = library.pre_tokenizers.WhitespaceSplit()
+    words.enable_padding(length=8, pad_id=0)
+    words.enable_truncation(5)
+    words.save(str(tmp_path / "tokenizer.json"))
+    assert words.encode("the cat").ids == [1, 2, 0, 0, 0, 0, 0, 0] and len(words.encode("cat " * 9).ids) == 8
+    found = tokenizer_of_file(tmp_path / "tokenizer.json", None, ())
+    assert found.encode("the cat") == found.encode("the cat", has_names=False) == [1, 2]
+    assert found.encode("cat " * 9) == [2] * 9
+
+
+def test_templates_write_the_special_tokens_that_the_files_name(tmp_path):
+    """Not those that the model ends by, of which there may be several."""
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    library.Tokenizer(library.models.WordLevel({"<s>": 0, "</s>": 1, "<eot>": 2}, unk_token="<s>")).save(str(tmp_path / "tokenizer.json"))
+    usual = {"bos_token": "<s>", "eos_token": "</s>"}
+    found = [tokenizer_of_folder(tmp_path, 0, (1, 2)).names]
+    for settings in ({"eos_token": {"content": "<eot>"}, "bos_token": None, "pad_token": "<pad>"}, {"added_tokens_decoder": {}}):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+        found.append(tokenizer_of_folder(tmp_path, 0, (1, 2)).names)
+        (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<eot>"}))  # not read beside added_tokens_decoder
+    assert found == [usual, {"bos_token": "", "eos_token": "<eot>", "pad_token": "<pad>"}, usual]
+    (tmp_path / "tokenizer_config.json").write_text("{}")
+    assert tokenizer_of_folder(tmp_path, 0, (1, 2)).names == {"bos_token": "<s>", "eos_token": "<eot>"}
+    (tmp_path / "tokenizer_config.json").write_text('{"added_tokens_decoder": {}, "bos_token": 5}')
+    with pytest.raises(rg.errors.CheckpointError, match="bos_token that is no text: 5"):
+        tokenizer_of_folder(tmp_path, 0, (1, 2))
+
+
+def test_tokens_that_the_settings_add_are_tokens(tmp_path):
+    library = pytest.importorskip("tokenizers", reason="comes with the extra `models`")
+    words = library.Tokenizer(library.models.BPE({name: i for i, name in enumerate("<ab>x")}, []))
+    words.save(str(tmp_path / "tokenizer.json"))
+
+    def load(added):
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps({"added_tokens_decoder": added}))
+        return tokenizer_of_folder(tmp_path, None, ())
+
+    assert load({}).encode("<x>a") == [0, 4, 3, 1]
+    # Twelve of them, whose numbers are in no order as texts.
+    found = load({str(5 + i): {"content": "<x>" if i == 10 else f"<{i}>", "special": True, "rstrip": True} for i in range(12)})
+    assert found.encode("<x>  a<1>") == [15, 1, 6] and found.decode([15, 1]) == "a"
+    assert found.encode("<x>a", has_names=False) == [0, 4, 3, 1]
+    for added, message in (({"9": {"content": "<x>"}}, r"'<x>' as number 9, and tokenizer\.json as 5"), ({"0": {"content": "b"}}, "'b' as number 0"),
+                           ([1], "holds no tokens"), ({"0": "a"}, "holds no tokens"), ({"a": {"content": "b"}}, "holds no tokens"),
+                           ({"5": {"content": 5}}, "no text")):
+        with pytest.raises(rg.errors.CheckpointError, match=message):
+            load(added)
+
+
+@pytest.mark.parametrize("tokens", [[-1], [1.0], 5, "ab", ["the"], [None]])
+def test_what_is_no_list_of_tokens_has_no_text(tokens):
+    with pytest.raises(rg.errors.ArgumentError, match="integers of at least 0"):
+        reference.tokenizer().decode(tokens)
+
+
+def test_arrays_and_tensors_of_tokens_have_the_text_of_their_numbers():
+    tokenizer = reference.tokenizer()
+    numbers = [*tokenizer.encode("the cat"), 3, 4]  # bytes too, which are looked up by their numbers
+    for tokens in (np.array(numbers), rg.tensor(numbers), tuple(numbers)):
+        assert tokenizer.decode(tokens) == tokenizer.decode(numbers)
+
+
 def test_messages_are_laid_out_by_the_template():
     pytest.importorskip("jinja2", reason="comes with the extra `models`")
-    assert laid_out(TEMPLATE, MESSAGES, end="$") == "<|user|>hi$\n<|assistant|>oh$\n<|user|>the$\n<|assistant|>"
+    assert laid_out(TEMPLATE, MESSAGES, {"eos_token": "$"}) == "<|user|>hi$\n<|assistant|>oh$\n<|user|>the$\n<|assistant|>"
     model = rg.models.Model(reference.network_of(), reference.tokenizer(), template="{{ bos_token }}{{ messages[0].content }}", context=48)
     assert model.chat_tokens([{"role": "user", "content": "the"}]) == model.tokenizer.encode("the")
 
@@ -145,14 +212,27 @@ def test_messages_are_laid_out_by_the_template():
 @pytest.mark.parametrize(("template", "message"), [
     ("{{ raise_exception('roles must alternate') }}", "refuses.*alternate"), ("{% for %}", "cannot lay out"),
     ("{{ messages.__class__.__mro__ }}", "cannot lay out"), ("{{ ''.__class__.__base__.__subclasses__() }}", "cannot lay out"),
-    ("{% for i in range(100000) %}{{ 'x' * 1000 }}{% endfor %}", "more than|cannot lay out")])
+    ("{% for i in range(100000) %}{{ 'x' * 1000 }}{% endfor %}", "more than|cannot lay out"),
+    ("{{ messages[0].content + 3 }}", "cannot lay out.*concatenate"), ("{{ 1 / 0 }}", "cannot lay out.*division"),
+    ("{{ messages[9].content }}", "cannot lay out"), ("{{ messages[0].content | tojson(indent='x', nothing=1) }}", "cannot lay out")])
 def test_a_template_reads_messages_and_nothing_else(template, message):
     pytest.importorskip("jinja2", reason="comes with the extra `models`")
     with pytest.raises(rg.errors.RetrogradeError, match=message):
         laid_out(template, MESSAGES)
 
 
-@pytest.mark.parametrize("messages", [["hi"], [{"role": "user"}]])
+@pytest.mark.parametrize(("template", "expected"), [
+    ("{% if tools is none and documents is none %}none{% endif %}", "none"),
+    ("{{ messages[:1] | tojson(separators=(',', ':'), sort_keys=True) }}", '[{"content":"hi","role":"user"}]'),
+    ("{{ {'b': 'é', 'a': 1} | tojson(ensure_ascii=True, indent=1) }}", '{\n "b": "\\u00e9",\n "a": 1\n}'),
+    ("{% for m in messages %}{% generation %}{% set x = m.content %}{{ x }}{% endgeneration %}{{ x }};{% endfor %}", "hi;oh;the;"),
+    ("{{ pad_token }}{{ nothing }}|", "|")])
+def test_templates_have_what_they_have_in_transformers(template, expected):
+    pytest.importorskip("jinja2", reason="comes with the extra `models`")
+    assert laid_out(template, MESSAGES) == expected
+
+
+@pytest.mark.parametrize("messages", [["hi"], [{"role": "user"}], [], None, "hi", {"role": "user", "content": "hi"}])
 def test_messages_without_a_role_or_a_content_are_refused(messages):
     with pytest.raises(rg.errors.ArgumentError, match="role and content"):
         laid_out(TEMPLATE, messages)

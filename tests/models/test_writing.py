@@ -1,3 +1,4 @@
+import json_model
 import numpy as np
 import pytest
 import reference
@@ -6,6 +7,7 @@ import retrograde as rg
 from retrograde.models import Model, Sampling
 from retrograde.models.reading import Reader
 from retrograde.models.sampling import generator, log_softmax
+from retrograde.models.writing import Text, Wish
 from together import on_threads
 
 PROMPTS = ["the cat", "in the", "a", "the dog is in the", "cat!", "what", "e", "in a the", "the b", "a dog in"]
@@ -95,6 +97,15 @@ def test_a_stop_ends_a_text_before_it_and_is_never_streamed(model):
     assert model.generate("the", stop=["never met", stop], **options) == expected
     assert "".join(model.generate("the", stop=stop, stream=True, **options)) == expected
     assert model.complete(["the"], stop=stop, **options)[0].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(("written", "most"), [(["the", "<0xC3>", "</s>"], 9), (["the", "<0xC3>"], 2)])
+def test_a_stop_is_seen_in_what_the_last_token_left_of_a_letter(written, most):
+    """A token that ends a text, and the greatest length, settle what waited for the rest of the letter."""
+    tokenizer = json_model.tokenizer()
+    text = Text(None, Wish([1], most, Sampling(), ("e\ufffd",), frozenset({2}), 0), tokenizer)
+    pieces = [text.take(np.eye(280, dtype=np.float32)[tokenizer.library.numbers[name]]) for name in written]
+    assert ("".join(pieces), text.text, text.reason) == ("th", "th", "stop")
 
 
 def test_the_token_that_ends_a_text_ends_it_unless_it_is_ignored(model):

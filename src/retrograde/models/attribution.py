@@ -60,6 +60,8 @@ def attribution(model, prompt, label, instead=None):
     if isinstance(model, LanguageModel):
         request = Request.of(prompt, labels=[label] if instead is None else [label, instead])
         return model.attribution(request, np.array([1.0, -1.0])[: len(request.labels)])
+    if not hasattr(model, "tokenizer"):
+        raise ArgumentError(f"attribution takes a Model or a language model of retrograde.text, got {type(model).__name__}")
     tokens = model.tokenizer.encode(prompt) if isinstance(prompt, str) else model.chat_tokens(prompt)
     labels = [label] if instead is None else [label, instead]
     return effects(model, tokens, endings(model, prompt, tokens, labels), np.array([1.0, -1.0])[: len(labels)])

@@ -97,8 +97,11 @@ class Predictions(Module):
         self.transform = Part(dense=linear(weights, f"{name}.transform.dense", width, width, bias=True),
                               LayerNorm=layer_norm(weights, f"{name}.transform.LayerNorm", width, config.norm_eps))
         self.decoder = head_of(table) if config.is_tied else linear(weights, f"{name}.decoder", width, config.vocab_size)
-        self.bias = Parameter(weights.array(f"{name}.bias", (config.vocab_size,)))
-        for part in ("decoder.weight", "decoder.bias"):
+        # Files have the bias once or twice; where the head is a matrix of its own, the bias beside it is that of the head.
+        biases = ["bias", "decoder.bias"] if config.is_tied else ["decoder.bias", "bias"]
+        first = next((part for part in biases if weights.has(f"{name}.{part}")), "bias")
+        self.bias = Parameter(weights.array(f"{name}.{first}", (config.vocab_size,)))
+        for part in ("decoder.weight", *biases):
             if weights.has(f"{name}.{part}"):
                 weights.take(f"{name}.{part}")  # a copy of the table of tokens, or of the bias
 

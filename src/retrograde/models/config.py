@@ -9,6 +9,13 @@ from ..errors import CheckpointError
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
 #: How many layers the greatest Gemma 3 has.
 _LAYERS_OF_27B = 62
+#: What a file that does not say it means, as in transformers, by its `model_type`.
+_USUAL = {
+    "gemma3_text": {
+        "head_dim": 256, "num_key_value_heads": 4, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256,
+        "rope_theta": 1e6, "rope_local_base_freq": 1e4, "sliding_window": 4096, "tie_word_embeddings": True},
+    "mistral": {"sliding_window": 4096}, "qwen2": {"sliding_window": 4096, "max_window_layers": 28},
+    "qwen3": {"sliding_window": 4096, "max_window_layers": 28}}
 #: What GPT-2's files call what others have too.
 _OF_GPT2 = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head",
             "max_position_embeddings": "n_positions", "hidden_act": "activation_function"}
@@ -21,7 +28,8 @@ class Config:
     """What a decoder is made of; names are those of `config.json` where that has one.
 
     rope_theta         the base of the angles of positions; `local_rope_theta` that of layers with a window
-    rope_scaling       how angles are stretched to longer texts, as in `config.json`; None where they are not
+    rope_scaling       how angles are stretched to longer texts, as in `config.json`; None where they are not;
+                       `local_rope_scaling` how those of layers with a window are, where these have a base of their own
     is_rope_in_pairs   whether numbers that turn together are neighbours, as in GGUF files of Llama, or half a head apart
     windows            of each layer how many positions back it looks, itself included; None where it looks at all
     has_qkv_bias, has_output_bias, has_mlp_bias, has_head_norms, has_post_norms   parts that some models have
@@ -29,7 +37,9 @@ class Config:
     query_scale        what products of queries and keys are multiplied by; None stands for one over the root of `head_dim`
     embedding_scale    what embeddings are multiplied by
     type_count, labels   how many kinds of parts a text has, and the names of its classes, in BERT
+    is_exclusive       whether a text is of one of these classes alone
     pooling            which vector stands for a text in an Encoder: "mean" of those of its tokens, or the "first"
+    is_normalised      whether that vector is divided by its length
     """
 
     architecture: str
@@ -46,6 +56,7 @@ class Config:
     rope_theta: float = 10000.0
     local_rope_theta: float | None = None
     rope_scaling: dict | None = None
+    local_rope_scaling: dict | None = None
     is_rope_in_pairs: bool = False
     windows: tuple = ()
     has_qkv_bias: bool = False
@@ -59,7 +70,9 @@ class Config:
     is_tied: bool = False
     type_count: int = 0
     labels: tuple = ()
+    is_exclusive: bool = True
     pooling: str = "mean"
+    is_normalised: bool = False
     end_tokens: tuple = ()
     start_token: int | None = None
 
@@ -72,18 +85,31 @@ class Config:
                                   f"{self.num_key_value_heads}")
         if self.head_dim % 2:
             raise CheckpointError(f"a head has an even number of numbers, which turn in pairs, got {self.head_dim}")
+        if strange := [token for token in (*self.end_tokens, self.start_token) if token is not None and type(token) is not int]:
+            raise CheckpointError(f"tokens that begin or end a text are integers, got {strange[0]!r:.80}")
         if not self.windows:
             object.__setattr__(self, "windows", (None,) * self.num_hidden_layers)
         if len(self.windows) != self.num_hidden_layers:
             raise CheckpointError(f"{self.num_hidden_layers} layers need a window each, or None, got {len(self.windows)}")
+        if wrong := [window for window in self.windows if window is not None and (type(window) is not int or window < 1)]:
+            raise CheckpointError(f"a layer looks at a positive number of positions, or at all, got a window of {wrong[0]!r}")
 
 
 def from_json(facts):
     """The Config of the contents of a `config.json`."""
     architecture = facts.get("model_type")
-    if architecture not in _OF_JSON:
+    if not isinstance(architecture, str) or architecture not in _OF_JSON:
         raise CheckpointError(f"config.json is of a {architecture!r}, and retrograde knows {', '.join(sorted(_OF_JSON))}")
-    facts = _renamed(facts) if architecture == "gpt2" else facts
+    try:
+        return _of_facts(architecture, facts)
+    except CheckpointError:
+        raise
+    except (ArithmeticError, AttributeError, KeyError, MemoryError, TypeError, ValueError) as error:
+        raise CheckpointError(f"config.json has a value that makes no model: {error}") from None
+
+
+def _of_facts(architecture, facts):
+    facts = _renamed(facts) if architecture == "gpt2" else {**_USUAL.get(architecture, {}), **facts}
     settings = _shared(facts)
     return Config(**{**settings, **_OF_JSON[architecture](facts, settings)})
 
@@ -105,6 +131,12 @@ def _shared(facts):
         "end_tokens": tuple(ends) if isinstance(ends, list) else () if ends is None else (ends,)}
 
 
+def _refuse(facts, *names):
+    """Raise a CheckpointError if one of these parts, which are not here, is asked for."""
+    if asked := [name for name in names if facts.get(name)]:
+        raise CheckpointError(f"config.json asks for {asked[0]}, which retrograde does not have")
+
+
 def _needed(facts, name):
     if name not in facts:
         raise CheckpointError(f"config.json lacks {name}, which a model of type {facts.get('model_type')!r} needs")
@@ -116,6 +148,8 @@ def _rope(facts, kind=None):
     found: Any = facts.get("rope_parameters") or {}
     found = found.get(kind, found) if kind else found
     theta = found.get("rope_theta", facts.get("rope_theta", 10000.0))
+    if (part := found.get("partial_rotary_factor", facts.get("partial_rotary_factor"))) not in (None, 1):
+        raise CheckpointError(f"config.json asks for partial_rotary_factor {part!r}, and retrograde turns whole heads")
     scaling = found or facts.get("rope_scaling")
     if scaling is None or scaling.get("rope_type", scaling.get("type", "default")) == "default":
         return theta, None
@@ -128,18 +162,17 @@ def _llama(facts, settings):  # noqa: ARG001 - each of these has both
 
 
 def _mistral(facts, settings):
-    return {"windows": (facts.get("sliding_window"),) * settings["num_hidden_layers"]}
+    return {"windows": (facts["sliding_window"],) * settings["num_hidden_layers"]}
 
 
 def _windows(facts, settings):
     """The windows of layers by their types; older files say from which layer on they have one."""
-    count, window = settings["num_hidden_layers"], facts.get("sliding_window")
+    count, window = settings["num_hidden_layers"], facts["sliding_window"]
     if kinds := facts.get("layer_types"):
         return tuple([window if kind == "sliding_attention" else None for kind in kinds])
     if not facts.get("use_sliding_window", False):
         return (None,) * count
-    first = facts.get("max_window_layers", 0)
-    return tuple([window if i >= first else None for i in range(count)])
+    return tuple([window if i >= facts["max_window_layers"] else None for i in range(count)])
 
 
 def _qwen2(facts, settings):
@@ -152,19 +185,18 @@ def _qwen3(facts, settings):
 
 
 def _gemma3(facts, settings):
-    layers, window = settings["num_hidden_layers"], facts.get("sliding_window")
+    layers, window = settings["num_hidden_layers"], facts["sliding_window"]
     kinds, pattern = facts.get("layer_types"), facts.get("sliding_window_pattern", 6)
     kinds = kinds or ["full_attention" if (i + 1) % pattern == 0 else "sliding_attention" for i in range(layers)]
     by_kind = "full_attention" in (facts.get("rope_parameters") or {})
     theta, scaling = _rope(facts, "full_attention" if by_kind else None)
-    local = _rope(facts, "sliding_attention")[0] if by_kind else facts.get("rope_local_base_freq", 10000.0)
-    for cap in ("final_logit_softcapping", "attn_logit_softcapping"):
-        if facts.get(cap):
-            raise CheckpointError(f"config.json asks for {cap}, which retrograde does not have")
-    return {"rope_theta": theta, "rope_scaling": scaling, "local_rope_theta": local, "has_head_norms": True, "has_post_norms": True,
+    local_base = facts["rope_local_base_freq"]
+    local = _rope({**facts, "rope_theta": local_base}, "sliding_attention") if by_kind else (local_base, None)
+    _refuse(facts, "final_logit_softcapping", "attn_logit_softcapping", "use_bidirectional_attention")
+    return {"rope_theta": theta, "rope_scaling": scaling, "local_rope_theta": local[0], "local_rope_scaling": local[1],
+            "has_head_norms": True, "has_post_norms": True,
             "windows": tuple([window if kind == "sliding_attention" else None for kind in kinds]), "is_norm_from_one": True,
-            "embedding_scale": float(settings["hidden_size"]) ** 0.5, "is_tied": bool(facts.get("tie_word_embeddings", True)),
-            "query_scale": float(facts.get("query_pre_attn_scalar", settings["head_dim"])) ** -0.5}
+            "embedding_scale": float(settings["hidden_size"]) ** 0.5, "query_scale": float(facts["query_pre_attn_scalar"]) ** -0.5}
 
 
 def _renamed(facts):
@@ -177,9 +209,7 @@ def _renamed(facts):
 
 
 def _gpt2(facts, settings):  # noqa: ARG001 - each of these has both
-    refused = [name for name in ("scale_attn_by_inverse_layer_idx", "add_cross_attention") if facts.get(name)]
-    if refused:
-        raise CheckpointError(f"config.json asks for {refused[0]}, which retrograde does not have")
+    _refuse(facts, "scale_attn_by_inverse_layer_idx", "add_cross_attention")
     return {"norm_eps": facts.get("layer_norm_epsilon", 1e-5), "is_tied": bool(facts.get("tie_word_embeddings", True)),
             "query_scale": None if facts.get("scale_attn_weights", True) else 1.0}
 
@@ -189,7 +219,8 @@ def _bert(facts, settings):  # noqa: ARG001 - each of these has both
         raise CheckpointError("config.json asks for relative positions or for a decoder, which retrograde's BERT does not have")
     names = facts.get("id2label") or {}
     return {"norm_eps": facts.get("layer_norm_eps", 1e-12), "is_tied": bool(facts.get("tie_word_embeddings", True)),
-            "type_count": facts.get("type_vocab_size", 2), "labels": tuple([names[key] for key in sorted(names, key=int)])}
+            "type_count": facts.get("type_vocab_size", 2), "labels": tuple([names[key] for key in sorted(names, key=int)]),
+            "is_exclusive": facts.get("problem_type") not in ("multi_label_classification", "regression")}
 
 
 _OF_JSON = {"llama": _llama, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gemma3_text": _gemma3, "gpt2": _gpt2,
@@ -209,13 +240,16 @@ def from_gguf(metadata):
 
     heads, width = fact("attention.head_count"), fact("embedding_length")
     tokenizer = {key.removeprefix("tokenizer.ggml."): value for key, value in metadata.items() if key.startswith("tokenizer.ggml.")}
+    size = fact("attention.key_length", width // heads)
+    if architecture not in _OLDER and (turned := fact("rope.dimension_count", size)) != size:
+        raise CheckpointError(f"the GGUF file turns {turned} numbers of heads of {size}, and retrograde turns whole heads")
     vocabulary = fact("vocab_size", len(tokenizer.get("tokens", ())))
     ends = [tokenizer.get(f"{name}_token_id") for name in ("eos", "eot")]
     settings = {
         "architecture": architecture, "vocab_size": vocabulary, "hidden_size": width,
         "intermediate_size": fact("feed_forward_length"),
         "num_hidden_layers": fact("block_count"), "num_attention_heads": heads,
-        "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": fact("attention.key_length", width // heads),
+        "num_key_value_heads": fact("attention.head_count_kv", heads), "head_dim": size,
         "max_position_embeddings": fact("context_length"),
         "norm_eps": fact("attention.layer_norm_epsilon" if architecture in _OLDER else "attention.layer_norm_rms_epsilon"),
         "rope_theta": fact("rope.freq_base", 10000.0), "rope_scaling": _scaling_of_gguf(fact),

@@ -152,7 +152,8 @@ class Layers(Module):
         angles = config.is_rope_in_pairs, config.max_position_embeddings
         self.rotary = Rotary(config.head_dim, config.rope_theta, config.rope_scaling, *angles, factors)
         is_local = config.local_rope_theta is not None
-        self.local_rotary = Rotary(config.head_dim, config.local_rope_theta, None, *angles) if is_local else self.rotary
+        local = config.local_rope_theta, config.local_rope_scaling
+        self.local_rotary = Rotary(config.head_dim, *local, *angles) if is_local else self.rotary
         #: Whether training keeps of each layer what it was given alone, and computes it again on the way back.
         self.is_checkpointed = False
 
@@ -176,6 +177,9 @@ class Decoder(Module):
     >>> Decoder(config, RandomWeights())(rg.tensor([[1, 2, 3]])).shape
     (1, 3, 32)
     """
+
+    #: Where what all such networks have is: the part with tables and layers, the list of these, and the table of tokens.
+    body_path, layers_path, table_path = "model", "model.layers", "model.embed_tokens"
 
     def __init__(self, config, weights):
         super().__init__()

@@ -31,9 +31,14 @@ class Encoder:
         return self.network.config.labels
 
     def __call__(self, texts):
-        """A vector of each text, (texts, width): the mean of those of its tokens, or the first, whichever the files say."""
-        is_first = self.network.config.pooling == "first"
-        return np.array([states[0] if is_first else states.mean(0) for states in map(self.states, _listed(texts))])
+        """A vector of each text, (texts, width): the mean of those of its tokens, or the first, whichever the files say.
+
+        Where these have a part that does so, it is divided by its length.
+        """
+        config, texts = self.network.config, _listed(texts)
+        rows = [states[0] if config.pooling == "first" else states.mean(0) for states in map(self.states, texts)]
+        found = np.array(rows) if rows else np.zeros((0, config.hidden_size), np.float32)
+        return found / np.maximum(np.linalg.norm(found, axis=-1, keepdims=True), 1e-12) if config.is_normalised else found
 
     def states(self, text):
         """The vectors of a text's tokens, those that the tokenizer adds included: (tokens, width)."""
@@ -58,7 +63,13 @@ class Encoder:
         return [(self.tokenizer.decode([int(token)]), float(found[token])) for token in likeliest]
 
     def logprobs(self, texts):
-        """The log-probability of each of `labels` for each text, (texts, classes)."""
+        """The log-probability of each of `labels` for each text, (texts, classes).
+
+        An UnsupportedError if a text may be of several classes or of none, or if what the model tells is no class but a number.
+        """
+        if len(self.labels) == 1 or not self.network.config.is_exclusive:
+            raise UnsupportedError(f"of the classes of this model, {', '.join(self.labels):.80}, a text need not have one; "
+                                   "network.classified gives their logits")
         with no_grad():
             rows = [self.network.classified(self._read(self._tokens(text))).numpy()[0] for text in _listed(texts)]
         if any([row.ndim != 1 for row in rows]):

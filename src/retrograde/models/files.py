@@ -20,6 +20,8 @@ _INDEX, _WHOLE = "model.safetensors.index.json", "model.safetensors"
 _NETWORKS = {"gpt2": GPT2, "bert": Bert}
 #: In GGUF files of BERT, the head of classes and what comes before it.
 _CLASSES, _BEFORE_CLASSES = "cls.output.weight", "cls.weight"
+#: In folders of BERT, the head of classes.
+_HEAD = "classifier.weight"
 #: Matrices that GPT-2's files have as (inputs, outputs).
 _TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
 
@@ -28,15 +30,46 @@ def network_of_folder(folder, dtype=None):
     """The network in a folder with `config.json` and safetensors."""
     config = from_json(json_of(folder / "config.json"))
     if config.architecture == "bert":
-        config = replace(config, pooling=_pooling_of(folder / "1_Pooling" / "config.json"))
+        pooling, is_normalised = _vectors_of(folder)
+        config = replace(config, pooling=pooling, is_normalised=is_normalised)
     tensors = tensors_of(folder)
+    if config.architecture == "bert" and not config.labels and _HEAD in tensors:
+        config = replace(config, labels=_numbered(tensors[_HEAD]))  # two classes without names need not stand in the file
     return _made(folder, tensors, config, dtype, folder_name(config.architecture, tensors), _TURNED.get(config.architecture))
 
 
+def _vectors_of(folder):
+    """(which vector stands for a text, whether it has length one), by the files that sentence-transformers writes.
+
+    They name what follows the network, part by part; a part that changes vectors and is not here is a CheckpointError.
+    """
+    parts = _parts_of(folder / "modules.json")
+    kinds = [str(part.get("type")).rpartition(".")[2] for part in parts]
+    if strange := [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]:
+        raise CheckpointError(f"{folder / 'modules.json'} has a part {strange[0]!r} behind the network, which retrograde does not "
+                              "have; without this file the folder is loaded as the network alone")
+    places = [str(part.get("path")) for part, kind in zip(parts, kinds, strict=True) if kind == "Pooling"]
+    return _pooling_of(folder / (places[0] if places else "1_Pooling") / "config.json"), "Normalize" in kinds
+
+
+def _parts_of(path):
+    """The list of parts in a `modules.json`; empty where there is no file."""
+    if not path.exists():
+        return []
+    with opened(path) as (file, size):
+        parts = parsed(path, file.read(), size)
+    if not isinstance(parts, list) or not all([isinstance(part, dict) for part in parts]):
+        raise CheckpointError(f"{path} is no list of parts")
+    return parts
+
+
 def _pooling_of(path):
-    """Which vector stands for a text, by a file that sentence-transformers writes; the mean where there is none."""
-    modes = [name.removeprefix("pooling_mode_") for name, is_asked in json_if_there(path).items()
+    """Which vector stands for a text, by the settings of a pooling; the mean where there are none."""
+    settings = json_if_there(path)
+    modes = [name.removeprefix("pooling_mode_") for name, is_asked in settings.items()
              if name.startswith("pooling_mode_") and is_asked is True]
+    if isinstance(settings.get("pooling_mode"), str):  # newer files name it
+        modes = [f"{settings['pooling_mode']}_token{'s' * (settings['pooling_mode'] != 'cls')}"]
     if modes in ([], ["mean_tokens"]):
         return "mean"
     if modes == ["cls_token"]:
@@ -59,7 +92,12 @@ def _labels_of(path, tensors, config):
         raise CheckpointError(f"{path} has a head of classes, {_CLASSES}, without the product before it, {_BEFORE_CLASSES}: "
                               "llama.cpp's converter leaves the pooler of BERT out, so that nothing could tell the classes; load "
                               "the folder that the file was made of")
-    return config.labels or tuple([f"LABEL_{number}" for number in range(tensors[_CLASSES].shape[0])])
+    return config.labels or _numbered(tensors[_CLASSES])
+
+
+def _numbered(head):
+    """Names of the classes of a head, by number as in Hugging Face's files without names."""
+    return tuple([f"LABEL_{number}" for number in range(head.shape[0])])
 
 
 def _made(path, tensors, config, dtype, rename, turned=None):

@@ -12,6 +12,7 @@ from ..nn.module import Module
 from ..ops.elementary.comparisons import minimum
 from ..ops.manipulation.movements import reshape
 from ..ops.manipulation.repetition import split
+from ..transforms.checkpoint import checkpoint
 from .decoder import ACTIVATIONS, Cached, Causal
 from .weights import embedding, head_of, layer_norm, linear
 
@@ -69,11 +70,13 @@ class Layers(Module):
         self.wpe = embedding(weights, f"{name}.wpe", config.max_position_embeddings, config.hidden_size)
         self.h = ModuleList([Layer(config, weights, f"{name}.h.{i}") for i in range(config.num_hidden_layers)])
         self.ln_f = layer_norm(weights, f"{name}.ln_f", config.hidden_size, config.norm_eps)
+        #: Whether training keeps of each layer what it was given alone, and computes it again on the way back.
+        self.is_checkpointed = False
 
     def forward(self, embeddings, positions, attend):
         x = embeddings + self.wpe(positions)
         for layer in self.h:
-            x = layer(x, attend)
+            x = checkpoint(layer, x, attend) if self.is_checkpointed else layer(x, attend)
         return self.ln_f(x)
 
 
@@ -89,6 +92,8 @@ class GPT2(Module):
     >>> GPT2(config, RandomWeights())(rg.tensor([[1, 2, 3]])).shape
     (1, 3, 32)
     """
+
+    body_path, layers_path, table_path = "transformer", "transformer.h", "transformer.wte"
 
     def __init__(self, config, weights):
         super().__init__()
@@ -109,11 +114,16 @@ class GPT2(Module):
 
     def logits(self, embeddings):
         """As `forward`, from the vectors of tokens, which may be learned: soft prompts."""
+        return self.lm_head(self.states(embeddings))
+
+    def states(self, embeddings, positions=None, attend=None):
+        """What the head makes logits of, (batch, length, width), from the vectors of tokens: see `Decoder.states`."""
         longest = self.config.max_position_embeddings
-        if embeddings.ndim != 3 or embeddings.shape[1] > longest:
+        if embeddings.ndim != 3 or (positions is None and embeddings.shape[1] > longest):
             raise ArgumentError(f"a model reads texts of shape (batch, length), here of at most {longest} tokens, got "
                                 f"{embeddings.shape[:-1]}")
-        return self.lm_head(self.transformer(embeddings, np.arange(embeddings.shape[1]), Causal()))
+        positions = np.arange(embeddings.shape[1]) if positions is None else positions
+        return self.transformer(embeddings, positions, attend or Causal())
 
     def step(self, tokens, lengths, last, *cache):
         """(logits, new keys, new values) of the next `tokens` of texts of which `lengths` are in a cache: see `Decoder.step`."""

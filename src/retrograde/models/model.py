@@ -1,44 +1,51 @@
 """Model: a network with its tokenizer, from a folder or a file, that writes texts."""
 
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import AnswerError, ArgumentError
+from ..errors import AnswerError, ArgumentError, CheckpointError, StorageError
 from ..io import gguf
+from ..nn.module import Module
 from ..nn.quantized import set_activations
 from ..text.models.labels import score
+from ..text.models.request import in_order
 from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
+from .folder_tokens import tokenizer_of_folder
+from .generation_settings import SETTINGS, check_settings, settings_of
 from .gguf_tokens import tokenizer_of_gguf
+from .prompts import listed
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
-from .tokens import tokenizer_of_file
+from .weights import check_writes
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
 _USUAL_CONTEXT = 4096
-_SETTINGS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
 
 
 class Model:
     """A language model: `network` is a Module from tokens to logits, `tokenizer` makes tokens of texts.
 
-    settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`
+    settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`; to write by one that is not here is
+               an error
     template   how messages are laid out, in Jinja; None where the model has no template
     context    how many tokens a prompt and what is written after it have at most
     """
 
     def __init__(self, network, tokenizer, *, settings=None, template=None, context=None):
         self.network, self.tokenizer, self.template = network, tokenizer, template
+        check_writes(network, "a Model")
         self.settings = dict(settings or {})
         longest = network.config.max_position_embeddings
         self.context = min(longest, _USUAL_CONTEXT) if context is None else context
-        if not 2 <= self.context <= longest:
+        if not isinstance(self.context, int) or not 2 <= self.context <= longest:
             raise ArgumentError(f"context must be from 2 to {longest}, which the model was made for, got {context}")
         self.reader = Reader(network, self.context)
 
@@ -61,9 +68,12 @@ class Model:
         also be a list of tokens.
         """
         if stream:
-            return self._stream(self._wishes([prompt], options))
-        is_one = _is_one(prompt)
-        wishes = self._wishes([prompt] if is_one else prompt, options)
+            is_one, prompts = listed(prompt)
+            if not is_one:
+                raise ArgumentError(f"a stream is of one prompt, a text or a list of tokens, got {prompt!r:.80}")
+            return self._stream(self._wishes(prompts, options))
+        is_one, prompts = listed(prompt)
+        wishes = self._wishes(prompts, options)
         found = [_whole(wish, written).text for wish, written in zip(wishes, self._written(wishes), strict=True)]
         return found[0] if is_one else found
 
@@ -73,7 +83,8 @@ class Model:
         With a `schema` a text that ended for its length may be no JSON. `alternatives` is how many of the likeliest tokens at each
         place are told with their log-probabilities, which are those of the model before a temperature, or a schema, changes them.
         """
-        if _is_one(prompts):
+        is_one, prompts = listed(prompts)
+        if is_one:
             raise ArgumentError("complete takes a list of prompts; generate takes one")
         return self._written(self.wishes(prompts, **options))
 
@@ -96,15 +107,15 @@ class Model:
         """Messages as a text, laid out by the template of the model, up to where its answer begins."""
         if self.template is None:
             raise ArgumentError("this model has no chat template: it continues texts; use generate")
-        start, end = self.tokenizer.start, next(iter(self.tokenizer.ends), None)
-        return laid_out(self.template, messages, *map(self.tokenizer.name_of, (start, end)))
+        return laid_out(self.template, messages, self.tokenizer.names)
 
     def logprobs(self, prompt, labels, soft_prompt=None):
         """The log-probability of each of `labels` as what follows `prompt`: that of all its tokens together.
 
         A `soft_prompt` stands before the prompt.
         """
-        if not labels or not all([isinstance(label, str) and label for label in labels]):
+        labels = in_order("labels", labels)
+        if not labels or not all(labels):
             raise ArgumentError(f"labels are texts that are not empty, got {labels!r:.80}")
         if not isinstance(prompt, str):
             raise ArgumentError("logprobs needs a prompt that is a text: a label may share a token with its end")
@@ -147,16 +158,17 @@ class Model:
                 _whole(wishes[0], written)
 
     def _wishes(self, prompts, options):
-        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *_SETTINGS}
+        known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *SETTINGS}
         if strange := sorted(options.keys() - known):
             raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
-        given = {name: value for name, value in {**self.settings, **options}.items() if name in _SETTINGS and value is not None}
+        check_settings(self.settings, options)
+        given = {name: value for name, value in {**self.settings, **options}.items() if name in SETTINGS and value is not None}
         sampling, count = Sampling(**given), options.get("max_tokens", 128)
         if type(count) is not int or count < 0:
             raise ArgumentError(f"max_tokens must be an integer of at least 0, got {count!r}")
         stop = options.get("stop") or ()
-        stop = (stop,) if isinstance(stop, str) else tuple(stop)
-        if not all([isinstance(text, str) and text for text in stop]):
+        stop = (stop,) if isinstance(stop, str) else in_order("stop", stop)
+        if not all(stop):
             raise ArgumentError(f"stop must be texts that are not empty, got {stop!r}")
         seeds = options.get("seed", 0)
         seeds = list(seeds) if isinstance(seeds, (list, tuple)) else [seeds] * len(prompts)
@@ -172,6 +184,8 @@ class Model:
         """The vectors of a soft prompt as an array; None where there is none."""
         if soft is None:
             return None
+        if not isinstance(soft, Module):
+            raise ArgumentError(f"soft_prompt must be a SoftPrompt, got {type(soft).__name__}")
         vectors, width = np.array(soft.vectors.detach(), np.float32), self.network.config.hidden_size
         if vectors.shape[1] != width:
             raise ArgumentError(f"this model has vectors of {width} numbers, and the soft prompt of {vectors.shape[1]}")
@@ -197,10 +211,10 @@ class Model:
     def _tokens(self, prompt):
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt)
-        tokens, size = list(prompt), self.network.config.vocab_size
-        if not all([type(token) is int and 0 <= token < size for token in tokens]):
+        size = self.network.config.vocab_size
+        if not all([0 <= token < size for token in prompt]):
             raise ArgumentError(f"a prompt is a text, or a list of tokens from 0 to {size - 1}, got {prompt!r:.80}")
-        return tokens
+        return prompt
 
 
 def _whole(wish, written):
@@ -209,11 +223,6 @@ def _whole(wish, written):
         raise AnswerError(f"the text by the schema was not whole after {len(written.tokens)} tokens; raise max_tokens, or bound "
                           f"what the schema allows: {written.text!r:.100}")
     return written
-
-
-def _is_one(prompt):
-    """Whether a prompt is a single one: a text, or a list of tokens."""
-    return isinstance(prompt, str) or (len(prompt) > 0 and all([isinstance(part, int) for part in prompt]))
 
 
 def load(path, *, dtype=None, context=None, activations=None) -> Any:
@@ -228,7 +237,11 @@ def load(path, *, dtype=None, context=None, activations=None) -> Any:
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise ArgumentError(f"a model is loaded from the path of a folder or of a GGUF file, got {path!r:.80}")
     path = Path(path)
+    if not path.exists():
+        raise StorageError(f"{path} cannot be read: there is no such file or folder, and models are not downloaded")
     model = (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)
     if activations is not None:
         set_activations(model.network, activations)
@@ -248,13 +261,10 @@ def _of_folder(path, dtype, context):
     network = network_of_folder(path, dtype)
     config, written = network.config, json_if_there(path / "generation_config.json")
     if config.architecture == "bert":
-        return Encoder(network, tokenizer_of_file(path / "tokenizer.json", None, ()))
+        return Encoder(network, tokenizer_of_folder(path, None, ()))
     ends = written.get("eos_token_id", config.end_tokens)
     ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
-    tokenizer = tokenizer_of_file(path / "tokenizer.json", config.start_token, ends)
-    # What is said of drawing counts only where tokens are drawn; what repeats is punished either way.
-    names = _SETTINGS if written.get("do_sample") else ("repetition_penalty",)
-    settings = {name: written[name] for name in names if written.get(name) is not None}
-    if written.get("do_sample"):
-        settings.setdefault("temperature", 1.0)
-    return Model(network, tokenizer, settings=settings, template=template_of(path), context=context)
+    if not all([type(end) is int for end in ends]):
+        raise CheckpointError(f"{path / 'generation_config.json'} has eos_token_id {ends!r:.80}, which are no integers")
+    tokenizer = tokenizer_of_folder(path, config.start_token, ends)
+    return Model(network, tokenizer, settings=settings_of(written), template=template_of(path), context=context)

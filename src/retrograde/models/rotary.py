@@ -25,13 +25,15 @@ class Rotary:
         self.size, self.is_in_pairs = size, is_in_pairs
         frequencies = theta ** -(np.arange(0, size, 2, dtype=np.float64) / size)
         kind = None if scaling is None else scaling.get("rope_type", scaling.get("type"))
-        if kind not in (None, _DYNAMIC, *_SCALINGS):
+        if kind is not None and (not isinstance(kind, str) or kind not in (_DYNAMIC, *_SCALINGS)):
             raise CheckpointError(f"angles of positions are scaled by {kind!r}, and retrograde knows "
                                   f"{', '.join(sorted([_DYNAMIC, *_SCALINGS]))}")
         self.factor, self.factors = 1.0, factors
-        self.dynamic: Any = (theta, scaling["factor"], context) if kind == _DYNAMIC and scaling is not None else None
+        self.dynamic: Any = (theta, scaling.get("factor"), context) if kind == _DYNAMIC and scaling is not None else None
         if kind in _SCALINGS:
-            frequencies, self.factor = _SCALINGS[kind](frequencies, scaling, theta, size, context)
+            frequencies, self.factor = _scaled(kind, frequencies, scaling, theta, size, context)
+        elif self.dynamic is not None:
+            _scaled("linear", frequencies, scaling, theta, size, context)  # asks for the same factor
         self.frequencies = (frequencies if factors is None else frequencies / factors).astype(np.float32)
 
     def angles(self, positions):
@@ -59,6 +61,20 @@ class Rotary:
             return reshape(stack([first * cosines - second * sines, second * cosines + first * sines], -1), x.shape)
         first, second = x[..., :half], x[..., half:]
         return concatenate([first * cosines - second * sines, second * cosines + first * sines], -1)
+
+
+def _scaled(kind, frequencies, scaling, *others):
+    """(frequencies, factor) by a scaling; a CheckpointError if it lacks a number that this kind needs, or has none in its place."""
+    if not isinstance(by := scaling.get("factor"), (int, float)) or not 0 < by < math.inf:
+        raise CheckpointError(f"angles of positions cannot be scaled by {scaling!r:.200}: factor must be a positive number")
+    try:
+        with np.errstate(all="ignore"):  # what is divided by zero is found below
+            found, factor = _SCALINGS[kind](frequencies, scaling, *others)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"angles of positions cannot be scaled by {scaling!r:.200}: {error}") from None
+    if not np.all(np.isfinite(found)) or not np.all(found > 0):
+        raise CheckpointError(f"angles of positions cannot be scaled by {scaling!r:.200}: frequencies must be positive")
+    return found, factor
 
 
 def _linear(frequencies, scaling, theta, size, context):  # noqa: ARG001 - each scaling has all of these

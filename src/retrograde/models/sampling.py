@@ -1,6 +1,7 @@
 """Sampling: which token comes next, by the logits of all."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -25,6 +26,9 @@ class Sampling:
     repetition_penalty: float = 1.0
 
     def __post_init__(self):
+        numbers = {name: getattr(self, name) for name in ("temperature", "top_p", "min_p", "repetition_penalty")}
+        if strange := [name for name, value in numbers.items() if not isinstance(value, Real)]:
+            raise ArgumentError(f"{strange[0]} must be a number, got {numbers[strange[0]]!r:.80}")
         checks = (("temperature", 0 <= self.temperature < float("inf"), "a number of at least 0"),
                   ("top_k", isinstance(self.top_k, int) and self.top_k >= 0, "an integer of at least 0"),
                   ("top_p", 0 < self.top_p <= 1, "between 0 and 1, 1 included"), ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),

@@ -12,6 +12,7 @@ from ..nn.parameter import Parameter
 from ..ops.manipulation.joins import concatenate
 from ..ops.manipulation.movements import reshape
 from ..tensor.tensor import Tensor
+from ..text.models.request import in_order
 from .attribution import endings, frozen, label_logprobs, vectors_of
 
 
@@ -47,7 +48,9 @@ class SoftPrompt(Module):
 
         Gradients go to `vectors`, not to the network. All are read as one batch.
         """
-        model, rows = self.model, []
+        model, rows, labels = self.model, [], in_order("labels", labels)
+        if not labels:
+            raise ArgumentError("a soft prompt is asked for one label at least")
         if isinstance(prompts, str) or not len(prompts):
             raise ArgumentError(f"a soft prompt is asked with a list of prompts, got {prompts!r:.80}")
         for prompt in prompts:

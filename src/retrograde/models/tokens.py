@@ -1,6 +1,7 @@
 """Tokenizers: texts as the numbers that a model reads, from `tokenizer.json`, and texts that grow by tokens."""
 
 from functools import cached_property
+from operator import index
 
 from ..errors import ArgumentError, CheckpointError
 from ..extras import optional
@@ -8,10 +9,15 @@ from .pieces import Pieces
 
 
 class Tokenizer:
-    """Tokens of texts and texts of tokens. `start` and `ends` are the tokens before and after a text, where a model has such."""
+    """Tokens of texts and texts of tokens. `start` and `ends` are the tokens before and after a text, where a model has such.
 
-    def __init__(self, library, start=None, ends=(), adds_start=None):
+    `names` says how templates of messages write special tokens: `bos_token` and others, those of `start` and `ends` unless given.
+    """
+
+    def __init__(self, library, start=None, ends=(), adds_start=None, names=None):
         self.library, self.start, self.ends, self.adds_start = library, start, tuple(ends), adds_start
+        known = {"bos_token": self.name_of(start), "eos_token": self.name_of(next(iter(self.ends), None))}
+        self.names = {**known, **(names or {})}
 
     def encode(self, text, is_start=True, has_names=True):
         """The tokens of a text; with `is_start` also those that the model wants to see before it.
@@ -38,8 +44,17 @@ class Tokenizer:
         return plain
 
     def decode(self, tokens):
-        """The text of tokens, without those that only control the model."""
-        return self.library.decode(list(tokens))
+        """The text of tokens, without those that only control the model.
+
+        Raises an ArgumentError if they are no integers of at least 0.
+        """
+        try:
+            numbers = [index(token) for token in tokens]
+        except TypeError:
+            numbers = [-1]
+        if numbers and min(numbers) < 0:
+            raise ArgumentError(f"tokens are integers of at least 0 in a list, got {tokens!r:.80}")
+        return self.library.decode(numbers)
 
     def text_of(self, token):
         """What a token is in the midst of a text; signs of replacement where it is only part of a letter."""
@@ -60,12 +75,20 @@ class Tokenizer:
 
 def tokenizer_of_file(path, start, ends):
     """The tokenizer in a `tokenizer.json`."""
+    return Tokenizer(library_of_file(path), start, ends)
+
+
+def library_of_file(path):
+    """The library's tokenizer in a `tokenizer.json`, which neither fills texts up nor cuts them off."""
     tokenizers = optional("tokenizers", "models")
     try:
         library = tokenizers.Tokenizer.from_file(str(path))
     except Exception as error:  # noqa: BLE001 - the library raises no other class
         raise CheckpointError(f"{path} is no tokenizer that the library tokenizers reads: {error}") from None
-    return Tokenizer(library, start, ends)
+    # Files keep how their texts were last made equally long for a batch, as those of sentence-transformers do.
+    library.no_padding()
+    library.no_truncation()
+    return library
 
 
 class Growing:

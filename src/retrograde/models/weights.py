@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from ..core.mode import is_recording
-from ..errors import CheckpointError
+from ..errors import ArgumentError, CheckpointError
 from ..nn.embedding import Embedding
 from ..nn.linear import Linear
 from ..nn.module import Module
@@ -165,6 +165,12 @@ def layer_norm(weights, name, size, eps):
     layer.weight = Parameter(weights.array(f"{name}.weight", (size,)))
     layer.bias = Parameter(weights.array(f"{name}.bias", (size,)))
     return layer
+
+
+def check_writes(network, what):
+    """Raise an ArgumentError if a network is none that says which token comes next, as `what` needs it."""
+    if not hasattr(network, "table_path"):
+        raise ArgumentError(f"{what} needs a network that writes, such as Decoder or GPT2, got {type(network).__name__}")
 
 
 def _bare(kind, **attributes):

@@ -63,13 +63,13 @@ class Text:
         seen = [*wish.tokens, *self.tokens] if wish.sampling.repetition_penalty != 1 else ()
         allowed = logits if self.constraint is None else self.constraint.kept(logits)
         token = wish.sampling.chosen(allowed, seen, self.rng)
-        if token in wish.ends:
-            return self._end("stop", self.pending + self.growing.rest())
-        self.tokens.append(token)
-        if wish.has_logprobs:  # they take longer than to choose among all tokens
-            self._note(log_softmax(logits), token)
-        self.pending += self.growing.add(token)
-        is_whole = self.constraint is not None and self.constraint.take(token)
+        is_whole = token in wish.ends
+        if not is_whole:
+            self.tokens.append(token)
+            if wish.has_logprobs:  # they take longer than to choose among all tokens
+                self._note(log_softmax(logits), token)
+            self.pending += self.growing.add(token)
+            is_whole = self.constraint is not None and self.constraint.take(token)
         is_last = is_whole or len(self.tokens) == wish.max_tokens
         if is_last:
             self.pending += self.growing.rest()

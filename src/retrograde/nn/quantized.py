@@ -92,6 +92,9 @@ def quantize(model, format="int8", skip=(), activations=None):
     check_activations(activations, name)
     if _is_affine(model):
         return _replacing(model, name, activations)
+    if not isinstance(model, Module):
+        inner = "; give its network" if isinstance(getattr(model, "network", None), Module) else ""
+        raise ArgumentError(f"quantize takes a module, got {type(model).__name__}{inner}")
     found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
              if _is_affine(layer) and path not in skip and layer.in_features % FORMATS[name].size == 0]
     if not found:

@@ -11,6 +11,7 @@ from .conversation import Conversation, shortened
 from .data import as_text, scalars, shape_of
 from .embedding import HashedWords
 from .models.batch import complete_all
+from .models.request import in_order
 from .models.trace import calls_for
 from .wording import prompt
 
@@ -135,7 +136,7 @@ def logprobs(model, messages, labels, inputs=None, *, demonstrations=None, feedb
     prompt that count most, by the gradient of the loss in their vectors: the model must run in the same graph, as a `LocalModel`
     of the engine retrograde does. If a call fails, its error is raised: a loss needs every sample.
     """
-    labels = tuple(labels)
+    labels = in_order("labels", labels)
     if len(labels) < 2:
         raise ArgumentError(f"logprobs needs at least two labels, got {list(labels)}")
     plan = Conversation.of(messages, inputs, demonstrations)

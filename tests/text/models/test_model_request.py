@@ -23,7 +23,7 @@ def test_options_of_any_usual_form_make_the_same_hashable_request():
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ({"max_tokens": 0}, "max_tokens must be at least 1, got 0"),
+    ({"max_tokens": 0}, "max_tokens must be an integer of at least 1, got 0"),
     ({"temperature": -1}, "temperature must be 0 or more, and finite, got -1"),
     ({"temperature": float("nan")}, "temperature must be 0 or more, and finite, got nan"),
     ({"temperature": float("inf")}, "temperature must be 0 or more, and finite, got inf"),

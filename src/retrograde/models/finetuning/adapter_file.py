@@ -15,11 +15,15 @@ from .lora import LoRA
 
 _CONFIG, _WEIGHTS, _PREFIX = "adapter_config.json", "adapter_model.safetensors", "base_model.model."
 _PARTS = "lora_A", "lora_B"
-#: What other kinds of adapters say in their file, and what these must say.
-_PLAIN = {"use_dora": False, "fan_in_fan_out": False, "lora_bias": False, "bias": "none", "modules_to_save": None,
-          "layers_to_transform": None, "layers_pattern": None, "layer_replication": None, "exclude_modules": None,
-          "target_parameters": None, "trainable_token_indices": None, "use_qalora": False, "alora_invocation_tokens": None,
-          "corda_config": None, "eva_config": None, "arrow_config": None}
+#: What is read of a file, and what changes nothing that an adapter computes. All else that a file says, that of a later peft
+#: too, makes it another kind of adapter.
+_READ = ("peft_type", "r", "lora_alpha", "lora_dropout", "target_modules", "use_rslora", "rank_pattern", "alpha_pattern")
+_INERT = ("task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision", "inference_mode", "fan_in_fan_out",
+          "megatron_config", "megatron_core", "qalora_group_size", "ensure_weight_tying", "loftq_config", "eva_config")
+#: What those settings are in a plain file that are not empty.
+_PLAIN = {"bias": "none"}
+#: Ways in which matrices may start that leave the weights of the model as they are; others take the matrices away from these.
+_STARTS = (True, False, None, "gaussian", "orthogonal", "eva", "mica")
 
 
 def save_adapter(lora, folder, base=None):
@@ -32,7 +36,7 @@ def save_adapter(lora, folder, base=None):
              "r": settings.rank, "lora_alpha": settings.alpha, "lora_dropout": settings.dropout,
              "target_modules": settings.targets if isinstance(settings.targets, str) else list(settings.targets),
              "use_rslora": settings.is_rank_stabilised, "rank_pattern": settings.ranks, "alpha_pattern": settings.alphas,
-             "init_lora_weights": True, "inference_mode": True, **{name: _PLAIN[name] for name in ("bias", "fan_in_fan_out")}}
+             "init_lora_weights": True, "inference_mode": True, "bias": "none", "fan_in_fan_out": False}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         save(weights_of(lora), folder / _WEIGHTS, metadata={"format": "pt"})
@@ -80,9 +84,12 @@ def load_adapter(model, folder):
 def _settings_of(path, facts):
     if facts.get("peft_type") != "LORA":
         raise CheckpointError(f"{path} is of peft_type {facts.get('peft_type')!r}, and retrograde loads LORA")
-    for name, plain in _PLAIN.items():
-        if facts.get(name) not in (plain, None, False, [], {}):
-            raise CheckpointError(f"{path} has {name}={facts[name]!r}, and retrograde loads adapters with {name}={plain!r}")
+    if (start := facts.get("init_lora_weights")) not in _STARTS:
+        raise CheckpointError(f"{path} has init_lora_weights={start!r}, by which peft changes the weights of the model too; "
+                              "have it written as a plain LoRA (path_initial_model_for_weight_conversion of save_pretrained)")
+    for name in sorted(facts.keys() - {*_READ, *_INERT, "init_lora_weights"}):
+        if facts[name] not in (_PLAIN.get(name), None, False, [], {}):
+            raise CheckpointError(f"{path} has {name}={facts[name]!r:.80}, and retrograde loads plain adapters, without it")
     missing = [name for name in ("r", "lora_alpha", "target_modules") if facts.get(name) is None]
     if missing:
         raise CheckpointError(f"{path} lacks {missing[0]}")

@@ -101,10 +101,9 @@ def _conversation(messages, model):
         raise ArgumentError("this model has no chat template; give prompts and completions")
     if not isinstance(messages, list) or not messages:
         raise ArgumentError(f"messages must be a list of at least one, got {messages!r:.80}")
-    names = [model.tokenizer.name_of(token) for token in (model.tokenizer.start, next(iter(model.tokenizer.ends), None))]
 
     def shown(count, is_asked):
-        return laid_out(model.template, messages[:count], *names, is_asked=is_asked)
+        return laid_out(model.template, messages[:count], model.tokenizer.names, is_asked=is_asked)
 
     whole, parts = shown(len(messages), False), []
     for i, message in enumerate(messages):

@@ -25,7 +25,7 @@ from ...ops.manipulation.movements import pad
 from ...ops.networks._quantizing import FORMATS, PLAIN
 from ...ops.networks.quantized import FEW_ROWS, quantized_linear
 from ...tensor.creation import zeros
-from ..weights import head_of
+from ..weights import check_writes, head_of
 from .settings import ALL_LINEAR, Settings
 
 #: Rows of so many numbers are read at a time where texts are written.
@@ -44,7 +44,8 @@ class Adapter(Module):
     def forward(self, x):
         if not is_recording() and prod(x.shape[:-1]) <= FEW_ROWS and x.dtype == np.float32:
             return self._of_few_rows(x)
-        if self.dropout:
+        # What is read to write on has none, in training either: texts depend on nothing but prompt, options and seed.
+        if self.dropout and is_recording():
             x = functional.dropout(x, self.dropout, self.training)
         # The factor goes to the matrix with fewer numbers than there are results.
         return functional.linear(functional.linear(x, self.lora_A), self.lora_B * np.float32(self.scale))
@@ -85,7 +86,8 @@ class LoRA(Module):
     """The adapters of a language model, whose own weights are frozen; its parameters are those of the adapters alone.
 
     `model` is a Model or its network, in which each adapted layer is replaced by a `LoRALinear`; `settings` are those of
-    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised.
+    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised. Dropout is
+    done in training where gradients are recorded, and nowhere else.
 
     >>> from retrograde.models import Config, Decoder, RandomWeights
     >>> sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4)
@@ -98,6 +100,8 @@ class LoRA(Module):
     def __init__(self, model, **settings):
         super().__init__()
         network: Any = getattr(model, "network", model)
+        if not isinstance(network, Module):
+            raise ArgumentError(f"adapters are for a Model or a module, got {type(model).__name__}")
         self.settings = Settings(**settings)
         found = _targets_of(network, self.settings)
         # Not an attribute that lists a submodule: what is saved and learned is the adapters.
@@ -171,14 +175,15 @@ def quantise_frozen(model, format="q4"):  # noqa: A002
     in 8.5 bits a number, as far as they are of floats. Returns the model.
     """
     network = getattr(model, "network", model)
-    table, head = network.model.embed_tokens, network.lm_head
-    if any([isinstance(layer, Linear) for layer in network.model.layers.modules()]):
-        quantize(network.model.layers, format)
+    check_writes(network, "quantise_frozen")
+    table, layers, head = network.get_submodule(network.table_path), network.get_submodule(network.layers_path), network.lm_head
+    if any([isinstance(layer, Linear) for layer in layers.modules()]):
+        quantize(layers, format)
     is_tied = isinstance(table, Embedding) and getattr(head, "weight", None) is table.weight
     if isinstance(table, Embedding) and table.embedding_dim % FORMATS["Q8_0"].size == 0:
-        network.model.embed_tokens = QuantizedEmbedding.of(table)
+        network.set_submodule(network.table_path, QuantizedEmbedding.of(table))
     if is_tied:
-        network.lm_head = head_of(network.model.embed_tokens)
+        network.lm_head = head_of(network.get_submodule(network.table_path))
     elif isinstance(head, Linear) and head.in_features % FORMATS["Q8_0"].size == 0:
         network.lm_head = QuantizedLinear.of(head)
     return model

@@ -5,6 +5,7 @@ from math import prod
 from ...errors import ArgumentError
 from ...nn import functional
 from ...nn.quantized import QuantizedLinear
+from ..weights import check_writes
 from .packing import IGNORED, Packed
 
 #: So many scores are in memory at a time, if chunks are of a useful size then.
@@ -29,6 +30,7 @@ def next_token_loss(model, tokens, targets, *, segments=None, positions=None, re
     True
     """
     network = getattr(model, "network", model)
+    check_writes(network, "next_token_loss")
     if (segments is None) != (positions is None):
         raise ArgumentError("several texts in a row need segments and positions; give both, or none")
     attend = None if segments is None else Packed(segments)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...errors import ArgumentError
+from ...text.models.request import in_order
 
 #: Targets that stand for each linear layer but the head.
 ALL_LINEAR = "all-linear"
@@ -40,7 +41,12 @@ class Settings:
         if isinstance(self.dropout, bool) or not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
             raise ArgumentError(f"dropout must be at least 0 and less than 1, got {self.dropout!r}")
         if not isinstance(self.targets, str):
-            object.__setattr__(self, "targets", tuple(self.targets))
+            object.__setattr__(self, "targets", in_order("targets", self.targets))
+            return
+        try:
+            re.compile(self.targets)
+        except re.error as error:
+            raise ArgumentError(f"targets are names of layers or a regular expression, got {self.targets!r:.60}: {error}") from None
 
     def matches(self, path):
         """Whether the layer at a path is adapted."""

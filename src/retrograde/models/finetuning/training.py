@@ -18,6 +18,7 @@ from ...ops.random.draws import manual_seed
 from ...train.metrics import Metric
 from ...train.trainer import Trainer
 from ..files import json_of
+from ..weights import check_writes
 from .adapter_file import save_adapter
 from .examples import read_examples
 from .lora import LoRA
@@ -59,7 +60,7 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
                      completions alone are learned
     rank, alpha, dropout, targets   see `LoRA`
     batch_size, length              rows of a step and their tokens; short texts share a row, and do not see each other
-    accumulate       batches that make one step
+    accumulate       batches that make one step; the mean loss of each counts alike, however many tokens it has
     learning_rate    of AdamW at its greatest; it rises in the first steps, and falls along a cosine
     held_out         the part of the texts that is only evaluated, after each epoch
     save_every       steps between checkpoints; a run that was killed and is started again ends with the same bits
@@ -70,6 +71,7 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
     A run in the same folder goes on; if it had another setting, or another file, it is an error. After an error, and after Ctrl-C,
     the model has its own layers again.
     """
+    check_writes(getattr(model, "network", model), "finetune")
     path, out = Path(data), Path(out)
     settings = {"rank": rank, "alpha": alpha, "dropout": dropout, "targets": targets if isinstance(targets, str) else list(targets),
                 "epochs": epochs, "batch_size": batch_size, "length": length, "accumulate": accumulate, "seed": seed,
@@ -81,7 +83,8 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
     _check_tokens(examples, model.network.config.vocab_size)
     learned, evaluated = _parted(examples, held_out, seed)
     manual_seed(seed)
-    layers, lora = model.network.model, LoRA(model, rank=rank, alpha=alpha, dropout=dropout, targets=targets)
+    layers = model.network.get_submodule(model.network.body_path)
+    lora = LoRA(model, rank=rank, alpha=alpha, dropout=dropout, targets=targets)
     before, layers.is_checkpointed = layers.is_checkpointed, is_checkpointed
     try:
         _settle(out, facts)

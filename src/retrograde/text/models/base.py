@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
-from ...errors import DTypeError, UnsupportedError
+from ...errors import ArgumentError, DTypeError, UnsupportedError
 from .request import Completion, Price, Request
 from .trace import recorded, recorded_async, recorded_stream, recorded_stream_async
 
@@ -88,7 +88,10 @@ class LanguageModel:
         It is the sum over the tokens of the label, not divided by their number: a probability, which a longer label
         has to share among more tokens. An UnsupportedError if the model does not tell.
         """
-        logprobs = self.complete(Request.of(prompt, labels=labels)).logprobs
+        request = Request.of(prompt, labels=labels)
+        if not request.labels:
+            raise ArgumentError("label_logprobs needs one label at least, got none")
+        logprobs = self.complete(request).logprobs
         if not logprobs:
             raise UnsupportedError(f"{self.name} does not tell the probabilities of labels; use a LocalModel, or an HTTPModel with "
                                    'labels_by="logprobs"')

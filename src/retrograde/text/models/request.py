@@ -4,6 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
+from numbers import Integral, Real
+
+import numpy as np
 
 from ...errors import ArgumentError, DTypeError
 
@@ -54,12 +57,12 @@ class Request:
     def __post_init__(self):
         if not self.messages:
             raise ArgumentError("a request needs at least one message, got none")
-        if self.max_tokens is not None and self.max_tokens < 1:
-            raise ArgumentError(f"max_tokens must be at least 1, got {self.max_tokens}")
-        if self.temperature is not None and not 0 <= self.temperature < inf:
-            raise ArgumentError(f"temperature must be 0 or more, and finite, got {self.temperature}")
-        if self.top_p is not None and not 0 <= self.top_p <= 1:
-            raise ArgumentError(f"top_p must be from 0 to 1, got {self.top_p}")
+        if self.max_tokens is not None and (not isinstance(self.max_tokens, Integral) or self.max_tokens < 1):
+            raise ArgumentError(f"max_tokens must be an integer of at least 1, got {self.max_tokens!r}")
+        if self.temperature is not None and (not isinstance(self.temperature, Real) or not 0 <= self.temperature < inf):
+            raise ArgumentError(f"temperature must be 0 or more, and finite, got {self.temperature!r}")
+        if self.top_p is not None and (not isinstance(self.top_p, Real) or not 0 <= self.top_p <= 1):
+            raise ArgumentError(f"top_p must be from 0 to 1, got {self.top_p!r}")
         if not all(self.stop):
             raise ArgumentError(f"stop must be texts that are not empty, got {list(self.stop)}")
         if len(set(self.labels)) < len(self.labels) or not all(self.labels):
@@ -71,7 +74,7 @@ class Request:
     def of(cls, prompt, **options):
         """A request from a string, a Message, or a list of Messages, (role, content) pairs or {"role", "content"} dicts.
 
-        `stop` may be one string, `labels` any sequence, `json_schema` a dict.
+        `stop` may be one string, `labels` a list, a tuple or an array of strings, `json_schema` a dict.
 
         >>> Request.of("Is 91 prime?", stop="\\n", temperature=0).stop
         ('\\n',)
@@ -81,11 +84,12 @@ class Request:
         unknown = options.keys() - cls.__match_args__[1:]
         if unknown:
             raise ArgumentError(f"a call has no option {', '.join(sorted(unknown))}; there are {', '.join(cls.__match_args__[1:])}")
+        options = {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
         if isinstance(options.get("stop"), str):
             options["stop"] = (options["stop"],)
         for name in ("stop", "labels"):
             if name in options:
-                options[name] = tuple(options[name] or ())
+                options[name] = () if options[name] is None else in_order(name, options[name])
         if isinstance(options.get("json_schema"), Mapping):
             options["json_schema"] = json.dumps(options["json_schema"], ensure_ascii=False)
         if isinstance(prompt, cls):
@@ -96,6 +100,17 @@ class Request:
     def prompt(self):
         """The contents of the messages, one after another."""
         return "\n\n".join(message.content for message in self.messages)
+
+
+def in_order(name, texts):
+    """Texts of a list, a tuple or an array as a tuple; an ArgumentError that calls them `name` for all else.
+
+    A string would be taken for its letters, and a set has another order in each process.
+    """
+    found = texts.tolist() if isinstance(texts, np.ndarray) else texts
+    if not isinstance(found, (list, tuple)) or not all([isinstance(text, str) for text in found]):
+        raise ArgumentError(f"{name} must be texts in a list or a tuple, got {texts!r:.80}")
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

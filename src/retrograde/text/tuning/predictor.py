@@ -10,6 +10,7 @@ from ..conversation import Conversation
 from ..data import as_text, places
 from ..files import load, save
 from ..models.base import check_model
+from ..models.request import in_order
 from ..module import Module
 from ..variable import Parameter
 
@@ -40,7 +41,7 @@ class Predictor(Module):
                                 f"({', '.join(self.inputs) or 'at least one'}), and has {wrong}; write {{{{name}}}} for a name in "
                                 "braces that is no place")
         self.model: Any = model
-        self.labels, self.options = list(labels), options
+        self.labels, self.options = list(in_order("labels", labels)), options
         self.instruction = Parameter(instruction, role="instruction")
         self.layout = Parameter(layout, role="layout")
         self.demonstrations = Parameter([list(row) for row in demonstrations], role="demonstrations")
