@@ -11,6 +11,7 @@ import numpy as np
 
 from ....core.symbol import Symbol
 from ....dtypes import name_of
+from ....shapes import axis_tuple
 from ...index.elements import AFTER, CHECKS, IDENTITIES, REDUCTIONS, has_elements, is_elementwise
 from ...index.rows import CHANNEL, FULL, PLACE, ROW, Call, Fold, Leaf, RowGraph, Size
 from ...passes.lower import lower
@@ -171,7 +172,10 @@ class _Builder:
         source, twin = node.args[0], other.args[0]
         if not isinstance(source, Symbol) or not isinstance(twin, Symbol):
             raise UnknownRowsError
-        number, before, after = self._number(source, twin), self._space(source, twin), self._space(node, other)
+        number = self._number(source, twin)
+        if _ends_late(self.graph.values[number]):
+            return number  # a result and nothing else, whatever its shape
+        before, after = self._space(source, twin), self._space(node, other)
         if before != after and not (node.op.name == "broadcast_to" and after == FULL):
             raise UnknownRowsError
         # Without the axis that was reduced, what has one number for each row would stand beside places.
@@ -180,16 +184,11 @@ class _Builder:
         return number
 
     def _folded(self, node, other):
-        named, twin = node.named, other.named
-        x, y, axis, ndim = named["x"], twin["x"], named["axis"], len(node.args[0].shape)
-        if twin["axis"] != axis or named.get("where") is not None or named.get("dtype") is not None:
-            raise UnknownRowsError
-        axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        axes = tuple([a % ndim for a in axes])
-        if not isinstance(x, Symbol) or tuple(x.shape) != self._shapes[0].full:
+        (x, axes), (y, others) = _reduced(node), _reduced(other)
+        if axes != others or not isinstance(x, Symbol) or tuple(x.shape) != self._shapes[0].full:
             raise UnknownRowsError
         number = self._number(x, y)
-        space = _FOLDED.get((ndim, axes))
+        space = _FOLDED.get((x.ndim, axes))
         if space is None:
             raise UnknownRowsError
         return self._added(Fold(node.op.name, space, number, name_of(node.dtype)))
@@ -223,6 +222,18 @@ class _Builder:
 
 #: What reductions of all numbers over axes have one number for.
 _FOLDED = {(1, (0,)): ROW, (2, (1,)): ROW, (2, (0,)): PLACE, (4, (2, 3)): ROW, (4, (0, 3)): CHANNEL}
+
+
+def _reduced(node):
+    """(what a reduction reduces, its axes). A sum of sums, as lowering makes of one whose runs lie apart, is one over all axes."""
+    named, x = node.named, node.args[0]
+    if named.get("where") is not None or named.get("dtype") is not None or not isinstance(x, Symbol):
+        raise UnknownRowsError
+    axes = axis_tuple(named["axis"], x.ndim)
+    if node.op.name == "sum" and x.op is node.op and x.ndim == x.args[0].ndim:
+        x, more = _reduced(x)
+        axes = tuple(sorted((*axes, *more)))
+    return x, axes
 
 
 def _ends_late(value):
