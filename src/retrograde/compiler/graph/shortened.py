@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 
 from ...core.symbol import Outputs, Symbol, replaced
-from .repeats import Repeats, repeats
+from .repeats import Label, Repeats, repeats
 from .signatures import Signatures, contents_of
 
 #: The fewest layers that are worth it.
@@ -88,7 +88,7 @@ class Short:
         return (label.run, label.place), label.layer - (self.count if label.layer > self.cut else 0)
 
     def _item(self, key, layer):
-        return self._found.runs[key[0]].copy(layer) + key[1]
+        return self._found.item(Label(*key, layer))
 
     @property
     def told(self):

@@ -24,9 +24,7 @@ class BuiltProgram(Inspected, NativeProgram):
 
     def __init__(self, graph, draft, parts):
         self.draft, self.parts = draft, parts
-        units = {unit.name: unit for part in parts if isinstance(part, NATIVE) for unit in part.units}
-        library().load([threads.unit(), *units.values()])
-        super().__init__(graph, code_of(graph, draft, parts, units))
+        super().__init__(graph, code_of(graph, draft, parts, loaded(parts)))
 
     def single_runs(self, arrays):
         """For each part a function that runs it alone."""
@@ -47,10 +45,17 @@ class BuiltProgram(Inspected, NativeProgram):
         self._run(self._table_address, place, 1)
 
 
+def loaded(parts):
+    """The units of the parts of a program by name, which are compiled and loaded then, with that which runs steps."""
+    units = {unit.name: unit for part in parts if isinstance(part, NATIVE) for unit in part.units}
+    library().load([threads.unit(), *units.values()])
+    return units
+
+
 def code_of(graph, draft, parts, units):
     """The code of a program from its parts."""
-    numbers = {step: number for number, step in draft.schedule.numbered()}
     launches = [part for part in parts if isinstance(part, NATIVE)]
+    numbers = {step: number for number, step in draft.schedule.numbered()}
     scratch = {b: numbers[launch.step] for launch in launches for b in launch.buffers if isinstance(b, Scratch)}
     return code_with(graph, draft.layout(scratch.items(), draft.local), parts, units, draft.storage)
 

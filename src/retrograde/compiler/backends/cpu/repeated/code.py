@@ -3,9 +3,7 @@
 from .....errors import VerifierError
 from ....pipeline import planned
 from ....verify_setting import is_on
-from .. import threads
-from ..build import code_with
-from ..units import library
+from ..build import code_with, loaded
 from .expanded import expanded
 from .same import difference
 
@@ -19,9 +17,7 @@ def code_of(short, backend):
         return None
     if is_on():
         _verify(short.full, found, backend)
-    units = {unit.name: unit for launch in parts for unit in launch.units}
-    library().load([threads.unit(), *units.values()])
-    return code_with(short.full, found.layout, found.launches, units, lambda buffer: buffer)
+    return code_with(short.full, found.layout, found.launches, loaded(parts), lambda buffer: buffer)
 
 
 def _verify(graph, found, backend):

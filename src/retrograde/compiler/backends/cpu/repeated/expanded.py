@@ -181,14 +181,22 @@ class _Expansion:
         place = _place(self._items, self._short, thing)
         if place is None or place[0] not in self._anchors:
             return thing
-        key, layer = place
-        return self._short.leaf(key, layer + self._count * (layer - self._anchors[key] > self._cut))
+        return self._short.leaf(place[0], self._in_graph(*place))
+
+    def _in_graph(self, key, layer):
+        """The layer of the full graph in which what stands in a layer of the short one stands in the full program."""
+        apart = self._anchors[key]
+        return self._expanded(layer - apart) + apart
+
+    def _is_added(self, layer):
+        """Whether a layer of the full program was left out."""
+        return layer is not None and self._cut < layer <= self._cut + self._count
 
     def _buffer(self, key):
         """The buffer of a place in a layer of the full program: (run, place, layer)."""
         if key not in self._made:
             run, place, layer = key
-            is_added = self._cut < layer <= self._cut + self._count
+            is_added = self._is_added(layer)
             known = self._cut if is_added else layer if layer <= self._cut else layer - self._count
             thing = self._items.things[self._found.item(Label(run, place, known))]
             if not is_added:
@@ -210,15 +218,15 @@ class _Expansion:
         elif output.kind == "update":
             self._updates.append((met[0], node))
         else:
-            self._held[self._held_number(number, output, layer)] = node
+            self._held[self._held_number(output, layer)] = node
 
-    def _held_number(self, number, output, layer):
+    def _held_number(self, output, layer):
+        """The number in the full graph of what is held, in a layer of the full program."""
         place = self._short.place_of_held(output.number)
         if place is None or place[0] not in self._anchors:
             return self._short.held_numbers[output.number]
-        (key, at), apart = place, self._anchors[place[0]]
-        is_added = layer is not None and self._cut < layer <= self._cut + self._count
-        return self._short.held(key, layer + apart if is_added else at + self._count * (at - apart > self._cut))
+        key = place[0]
+        return self._short.held(key, layer + self._anchors[key] if self._is_added(layer) else self._in_graph(*place))
 
     def _node(self, node, buffer):
         """The node of an output that lives in a buffer: one that is another buffer's alias, if it was in the draft."""
