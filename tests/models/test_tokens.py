@@ -11,7 +11,7 @@ from retrograde.models.folder_tokens import tokenizer_of_folder
 from retrograde.models.gguf_tokens import tokenizer_of_gguf
 from retrograde.models.pieces import Pieces
 from retrograde.models.templates import laid_out
-from retrograde.models.tokens import Growing, Tokenizer, tokenizer_of_file
+from retrograde.models.tokens import Growing, Tokenizer
 
 #: Letters of several scripts, marks, and pictures.
 ODD = "".join([chr(n) for n in (*range(32, 127), *range(0xA0, 0x180), *range(0x370, 0x3FF), *range(0x4E00, 0x4E40), *range(0x1F600, 0x1F610))]) * 2
@@ -124,7 +124,7 @@ def test_pairs_of_bytes_are_those_of_the_library(tmp_path):
                               "tokenizer.ggml.merges": [" ".join(pair) for pair in facts["merges"]],
                               "tokenizer.ggml.token_type": np.array([3] + [1] * (len(names) - 1))}, (0,))
     trained.save(str(tmp_path / "tokenizer.json"))
-    whole = tokenizer_of_file(tmp_path / "tokenizer.json", None, (0,))
+    whole = tokenizer_of_folder(tmp_path, None, (0,))
     for text in ("the cat", " that  is\n\n ünï 😀", "the<end>hat", ""):
         assert ours.encode(text) == whole.encode(text) == trained.encode(text).ids
         assert ours.decode(ours.encode(text)) == text.replace("<end>", "")
@@ -133,7 +133,7 @@ def test_pairs_of_bytes_are_those_of_the_library(tmp_path):
                            "tokenizer.ggml.token_type": []}, ())
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(rg.errors.CheckpointError, match="no tokenizer"):
-        tokenizer_of_file(tmp_path / "tokenizer.json", None, ())
+        tokenizer_of_folder(tmp_path, None, ())
 
 
 def test_files_that_fill_texts_up_or_cut_them_off_change_no_tokens(tmp_path):
@@ -145,7 +145,7 @@ def test_files_that_fill_texts_up_or_cut_them_off_change_no_tokens(tmp_path):
     words.enable_truncation(5)
     words.save(str(tmp_path / "tokenizer.json"))
     assert words.encode("the cat").ids == [1, 2, 0, 0, 0, 0, 0, 0] and len(words.encode("cat " * 9).ids) == 8
-    found = tokenizer_of_file(tmp_path / "tokenizer.json", None, ())
+    found = tokenizer_of_folder(tmp_path, None, ())
     assert found.encode("the cat") == found.encode("the cat", has_names=False) == [1, 2]
     assert found.encode("cat " * 9) == [2] * 9
 

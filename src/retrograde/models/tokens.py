@@ -73,11 +73,6 @@ class Tokenizer:
         return self.library.tokens[token] if isinstance(self.library, Pieces) else self.library.id_to_token(token) or ""
 
 
-def tokenizer_of_file(path, start, ends):
-    """The tokenizer in a `tokenizer.json`."""
-    return Tokenizer(library_of_file(path), start, ends)
-
-
 def library_of_file(path):
     """The library's tokenizer in a `tokenizer.json`, which neither fills texts up nor cuts them off."""
     tokenizers = optional("tokenizers", "models")
