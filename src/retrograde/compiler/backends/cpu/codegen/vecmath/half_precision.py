@@ -38,8 +38,7 @@ def widened(k, bits, dtype):
 def narrowed(k, x, dtype):
     """The bits, in `dtype`, of numbers of float32."""
     if dtype == "bfloat16":
-        by_parts = k.ir.module.target.has_bfloat16 and lanes_of(x) % _PART == 0
-        return _narrowed_by_parts(k, x) if by_parts else _narrowed_upper(k, x)
+        return _narrowed_by_parts(k, x) if _goes_by_parts(k, lanes_of(x)) else _narrowed_upper(k, x)
     if k.ir.module.target.converts_half:
         return k.bitcast(k.ir.fptrunc(x, _half(x)), "int16")
     return k.convert(_narrowed_half(k, k.bits(x)), "int16")
@@ -62,20 +61,20 @@ def _narrowed_upper(k, x):
     lanes = lanes_of(x)
     if lanes == 1:
         return _narrowed_each(k, x)
-    order = _packed(k, lanes)
+    order, is_packed = _packed(k, lanes), _stands_packed(k, lanes)
     low, high = _halves(k, x, order)
     # What is above one half goes up, and one half itself where the upper part is odd. Less 1 where that is even, but not below
     # zero, the lower part says so by its first bit.
     is_even = k.bitwise_and(k.bitwise_not(high), 1)
     found = k.add(high, k.shift_right_unsigned(k.intrinsic("llvm.usub.sat", low, is_even), 15))
-    if not k.is_packed:
+    if not is_packed:
         found = _picked(k, found, _inverse(order))
     if not k.has_payloads:
         return found
     # One comparison of two halves; those of two lanes would be vectors of one, which no branch asks.
     first, second = (x, x) if lanes == 2 else [_picked(k, x, range(start, start + lanes // 2)) for start in (0, lanes // 2)]
     is_any = k.ir.fcmp_unordered("uno", first, second)
-    return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if k.is_packed else range(lanes))])[0]
+    return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if is_packed else range(lanes))])[0]
 
 
 def _halves(k, x, order):
@@ -106,6 +105,16 @@ def _packed(k, lanes):
             for half in (0, register) for i in range(block)]
 
 
+def _stands_packed(k, lanes):
+    """Whether lanes are widened into the order of packing: where the kernel may have them so, and narrowing packs them back."""
+    return k.is_packed and lanes > 1 and not _goes_by_parts(k, lanes)
+
+
+def _goes_by_parts(k, lanes):
+    """Whether the instruction for bfloat16 narrows these lanes, which leaves them in their order."""
+    return k.ir.module.target.has_bfloat16 and lanes % _PART == 0
+
+
 def _inverse(order):
     """Where each lane stands in an order."""
     return sorted(range(len(order)), key=order.__getitem__)
@@ -118,7 +127,7 @@ def _picked(k, x, lanes):
 def _widened_upper(k, bits):
     """bfloat16 with zeros beside each number; where it is said so, such that packing brings lanes back into order."""
     lanes = lanes_of(bits)
-    if not (k.is_packed and lanes > 1):
+    if not _stands_packed(k, lanes):
         return k.from_bits(k.shift_left(_unsigned(k, bits), 16))
     beside = [lane for place in _inverse(_packed(k, lanes)) for lane in (lanes, place)]
     return k.ir.bitcast(k.ir.shuffle_vector(bits, k.constant_like(0, bits), picked(*beside)), type_of("float32", lanes))
