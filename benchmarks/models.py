@@ -6,7 +6,9 @@ Rivals compute the same: losses, tokens and their probabilities are compared bef
 import os
 from pathlib import Path
 
-from . import model_file, processor
+from retrograde.compiler.backends.cpu.host import target
+
+from . import model_file
 from .case import Bytes, Difference, Growth, Steps
 from .workloads import autocast, finetuning, gpt, image_networks, language, recommender
 from .workloads.image_networks import F4, Task
@@ -19,8 +21,8 @@ _NORMS = 1e-3
 
 
 def _halves(name, title, rivals, least):
-    """A step in bfloat16; without the instructions nothing is asked of it beside float32."""
-    beside_float32 = {"retrograde, float32": least} if "avx512_bf16" in processor.features() else {}
+    """A step in bfloat16; where the processor multiplies float32 faster nothing is asked of it beside that."""
+    beside_float32 = {"retrograde, float32": least} if target().gains_by_bfloat16 else {}
     return Steps(name, title, rivals, goals={**beside_float32, "torch": 1.3}, **_HALF)
 
 

@@ -195,7 +195,7 @@ def test_equations_are_kept_as_their_arguments_move(method):
 
 def test_inequalities_count_where_they_hold():
     disc = {"type": "ineq", "fun": lambda x, r: r**2 - (x**2).sum(), "args": (1.0,)}
-    found = lambda a: optimize.minimize(distance, [0.1, 0.1], (a,), method="SLSQP", constraints=[disc], tol=1e-12).x
+    found = lambda a: optimize.minimize(distance, [0.1, 0.1], (a,), method="SLSQP", constraints=[disc], tol=1e-9).x
     inside, outside = np.array([0.2, 0.3]), np.array([3.0, 4.0])
     assert rg.jacobian(found)(inside) == pytest.approx(np.eye(2), abs=1e-8)
     assert rg.jacobian(found)(outside) == pytest.approx(rg.jacobian(lambda a: a / rg.sqrt((a * a).sum()))(outside), abs=1e-6)
@@ -205,12 +205,16 @@ def test_inequalities_count_where_they_hold():
         rg.jacobian(found)(np.array([0.6, 0.8]))
 
 
-@pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYQA"])
+#: What each solver reaches wherever its last digits are rounded; beyond that SciPy says that it has not converged.
+TOLERANCES = {"SLSQP": 1e-8, "trust-constr": 1e-10, "COBYQA": 1e-7}
+
+
+@pytest.mark.parametrize("method", TOLERANCES)
 def test_constraints_of_all_kinds_get_their_derivatives(method):
     a = np.array([0.5, 2.0, -1.0])
     plane = scipy_optimize.LinearConstraint([[1.0, 1.0, 1.0]], 1.0, 1.0)
     ball = scipy_optimize.NonlinearConstraint(lambda x: (x**2).sum(), -np.inf, 2.0)
-    found = lambda a: optimize.minimize(distance, np.full(3, 0.3), (a,), method, constraints=[plane, ball], tol=1e-8 if method == "SLSQP" else 1e-10).x
+    found = lambda a: optimize.minimize(distance, np.full(3, 0.3), (a,), method, constraints=[plane, ball], tol=TOLERANCES[method]).x
     by_hand = scipy_optimize.minimize(distance, np.full(3, 0.3), (a,), "SLSQP", constraints=[plane, ball], tol=1e-12).x
     assert found(a) == pytest.approx(by_hand, abs=1e-4)
     centre = np.full(3, 1 / 3)

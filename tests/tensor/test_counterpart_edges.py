@@ -150,9 +150,11 @@ def test_a_line_between_finite_points_keeps_its_gradient_beside_infinite_ones():
 
 
 def test_least_squares_take_the_unit_of_rounding_for_a_bound_below_zero():
-    x = np.array([[0.0, 1, 0, 1, 2, 0], [0, 2, 0, 0, 1, 0], [1, 0, 1, 0, 0, 4], [0, 0, 0, 2, 3, 0]]).T
-    for rcond in (-1, None):
-        assert int(np.linalg.lstsq(rg.tensor(x), rg.tensor(x[:, 0]), rcond=rcond)[2]) == np.linalg.lstsq(x, x[:, 0], rcond=rcond)[2]
+    # Singular values without rounding, the last one between the unit of rounding and six times that, as many as there are rows.
+    x = np.eye(6, 4) * [1.0, 2.0**-2, 2.0**-3, 2.0**-51]
+    for rcond, rank in ((-1, 4), (None, 3)):
+        assert int(np.linalg.lstsq(rg.tensor(x), rg.tensor(x[:, 0]), rcond=rcond)[2]) == rank
+        assert np.linalg.lstsq(x, x[:, 0], rcond=rcond)[2] == rank
     for shape in ((0, 0), (0, 4), (4, 0)):
         x = np.zeros(shape)
         found, expected = np.linalg.lstsq(rg.tensor(x), rg.tensor(x[:, :0])), np.linalg.lstsq(x, x[:, :0])

@@ -8,6 +8,7 @@ from retrograde.compiler import backends
 from retrograde.compiler.backends.cpu.codegen import matmul
 from retrograde.compiler.backends.cpu.host import target
 from retrograde.compiler.index.problem import Problem
+from retrograde.compiler.target import named
 from retrograde.dtypes import as_dtype
 
 DTYPES = ["float16", "bfloat16"]
@@ -98,13 +99,19 @@ def test_a_product_in_a_loop_and_its_gradient():
         assert found.dtype == as_dtype("bfloat16") and np.allclose(wide(found.detach()), wide(expected.detach()), rtol=0.1, atol=0.1)
 
 
-@pytest.mark.skipif(backends.chosen_name() != "native" or not target().has_bfloat16, reason="no instructions for bfloat16")
-def test_pairs_are_multiplied_where_the_processor_has_instructions_for_them():
+@pytest.mark.skipif(backends.chosen_name() != "native", reason="code of the native backend")
+def test_pairs_are_multiplied_where_that_is_faster():
     f, a = rg.jit(lambda a, b: a @ b), drawn((64, 64), "bfloat16", 13)
     f(a, a)
-    assert [kernel.kind for kernel in f.explain().kernels] == ["matmul", "loop"]
+    kinds = [kernel.kind for kernel in f.explain().kernels]
+    assert kinds == (["matmul", "loop"] if target().gains_by_bfloat16 else ["widen", "widen", "matmul", "loop"])
+
+
+@pytest.mark.parametrize(("processor", "gains"), [("znver4", True), ("znver5", True), ("emeraldrapids", False), ("cooperlake", False)])
+def test_a_processor_with_slow_instructions_for_pairs_widens(processor, gains):
+    able = named("x86-64-v4")._replace(name=processor, features="+avx512bf16")
+    assert (matmul.choose_pairs(able, Problem("float32", 64, 64, 64, (64, 1), (64, 1), (64, 1))) is not None) == gains
 
 
 def test_a_target_without_instructions_for_pairs_has_no_plan_of_them():
-    without = target()._replace(features="")
-    assert matmul.choose_pairs(without, Problem("float32", 64, 64, 64, (64, 1), (64, 1), (64, 1))) is None
+    assert matmul.choose_pairs(named("x86-64-v4"), Problem("float32", 64, 64, 64, (64, 1), (64, 1), (64, 1))) is None

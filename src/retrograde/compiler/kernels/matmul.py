@@ -120,8 +120,8 @@ class Matmul(Kernel):
 
 
 def _narrow_launches(step, product, assembler):
-    """The launches of a product with operands of half precision: of bfloat16 in pairs where the processor has them, else of what is
-    widened to float32 before.
+    """The launches of a product with operands of half precision: of bfloat16 in pairs where the processor is faster by these, else
+    of what is widened to float32 before.
     """
     storage, result, lasts = assembler.storage, assembler.storage(step.roots[0]), assembler.lasts(step)
     if all([a.dtype == bfloat16 for a, _ in (product.a, product.b)]):

@@ -18,10 +18,12 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
 
 
 class Bound:
-    """One product with its arrays and its words, cut in `count` chunks: call it with a chunk index, from any thread."""
+    """One product with its arrays and its words, cut in `count` chunks: call it with a chunk index, from any thread. Its plan is
+    the one that is chosen here, unless another is given.
+    """
 
-    def __init__(self, a, b, c, count=1):
-        self.plan = plan = choose(target(), problem_of(a, b, c))
+    def __init__(self, a, b, c, count=1, plan=None):
+        self.plan = plan = choose(target(), problem_of(a, b, c)) if plan is None else plan
         room = plan.workspace_bytes
         self._arrays = (b, a, c) if plan.is_swapped else (a, b, c)
         self._space = np.empty(count * room + 64, np.uint8)

@@ -52,11 +52,11 @@ def choose_panels(target, problem, counts, blocks=None):
 
 
 def choose_pairs(target, problem):
-    """The plan of a product of bfloat16 by the instruction for pairs, None where there is none or another one of float32 is better.
+    """The plan of a product of bfloat16 by the instruction for pairs, None where there is none or one of float32 is faster.
     The strides of operands are in numbers of theirs, those of the result in float32.
     """
     problem = problem.normal()
-    if not target.has_bfloat16 or problem.k % 2 or min(problem.m, problem.n, problem.k) < _FEWEST_PAIRED or problem.c[1] != 1:
+    if not target.gains_by_bfloat16 or problem.k % 2 or min(problem.m, problem.n, problem.k) < _FEWEST_PAIRED or problem.c[1] != 1:
         return None
     # Half of k, in items of four bytes: a step over a pair goes over two numbers.
     return tiled(target, problem._replace(k=problem.k // 2), False, PAIRS)
