@@ -53,12 +53,12 @@ class Target(NamedTuple):
 
     @property
     def has_bfloat16(self):
-        """Whether it has instructions for bfloat16 in vectors of 64 bytes."""
+        """Whether it has instructions for products of bfloat16 in vectors of 64 bytes."""
         return self.vector_bytes == 64 and self.has_instructions("avx512bf16")
 
     @property
     def gains_by_bfloat16(self):
-        """Whether its instruction for products of bfloat16 takes less time than the two multiply-adds of float32 in place of it.
+        """Whether such an instruction takes less time than the two multiply-adds of float32 in place of it.
 
         AMD's takes as long as one. Intel's takes four times as long (Emerald Rapids: 1.35 against 5.5 in a nanosecond).
         """

@@ -1,10 +1,8 @@
 """Half precision: float16 and bfloat16 as they are in memory, and as float32, in which registers have them.
 
 Rounding is to the nearest, halves to even; infinities and subnormal numbers are as IEEE 754 has them, and NaN stays NaN, a quiet
-one. The instruction that narrows to bfloat16 flushes subnormal numbers to zero: where one is met, whole numbers do it.
+one. No instruction narrows to bfloat16: that of AVX-512 flushes subnormal numbers to zero, and is no faster than whole numbers.
 """
-
-from functools import reduce
 
 from .. import ir
 from .elements import dtype_of, lanes_of, picked, type_of
@@ -13,8 +11,6 @@ from .elements import dtype_of, lanes_of, picked, type_of
 _MAGNITUDE, _INFINITE, _QUIET = 0x7FFFFFFF, 0x7F800000, 0x400000
 #: The upper half of a number, which bfloat16 keeps.
 _UPPER = -0x10000
-#: Numbers that an instruction for bfloat16 narrows at a time, and how another one calls those that are subnormal.
-_PART, _SUBNORMAL = 16, 0x20
 #: Numbers of float32 in a register of AVX2, the bytes of it, and those of four numbers with lower halves before upper ones.
 _REGISTER, _BYTES = 8, ir.VectorType(ir.IntType(8), 32)
 _APART = [0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15]
@@ -38,7 +34,7 @@ def widened(k, bits, dtype):
 def narrowed(k, x, dtype):
     """The bits, in `dtype`, of numbers of float32."""
     if dtype == "bfloat16":
-        return _narrowed_by_parts(k, x) if _goes_by_parts(k, lanes_of(x)) else _narrowed_upper(k, x)
+        return _narrowed_upper(k, x)
     if k.ir.module.target.converts_half:
         return k.bitcast(k.ir.fptrunc(x, _half(x)), "int16")
     return k.convert(_narrowed_half(k, k.bits(x)), "int16")
@@ -61,20 +57,20 @@ def _narrowed_upper(k, x):
     lanes = lanes_of(x)
     if lanes == 1:
         return _narrowed_each(k, x)
-    order, is_packed = _packed(k, lanes), _stands_packed(k, lanes)
+    order = _packed(k, lanes)
     low, high = _halves(k, x, order)
     # What is above one half goes up, and one half itself where the upper part is odd. Less 1 where that is even, but not below
     # zero, the lower part says so by its first bit.
     is_even = k.bitwise_and(k.bitwise_not(high), 1)
     found = k.add(high, k.shift_right_unsigned(k.intrinsic("llvm.usub.sat", low, is_even), 15))
-    if not is_packed:
+    if not k.is_packed:
         found = _picked(k, found, _inverse(order))
     if not k.has_payloads:
         return found
     # One comparison of two halves; those of two lanes would be vectors of one, which no branch asks.
     first, second = (x, x) if lanes == 2 else [_picked(k, x, range(start, start + lanes // 2)) for start in (0, lanes // 2)]
     is_any = k.ir.fcmp_unordered("uno", first, second)
-    return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if is_packed else range(lanes))])[0]
+    return k.rarely(is_any, [found], lambda: [_picked(k, _narrowed_each(k, x), order if k.is_packed else range(lanes))])[0]
 
 
 def _halves(k, x, order):
@@ -105,16 +101,6 @@ def _packed(k, lanes):
             for half in (0, register) for i in range(block)]
 
 
-def _stands_packed(k, lanes):
-    """Whether lanes are widened into the order of packing: where the kernel may have them so, and narrowing packs them back."""
-    return k.is_packed and lanes > 1 and not _goes_by_parts(k, lanes)
-
-
-def _goes_by_parts(k, lanes):
-    """Whether the instruction for bfloat16 narrows these lanes, which leaves them in their order."""
-    return k.ir.module.target.has_bfloat16 and lanes % _PART == 0
-
-
 def _inverse(order):
     """Where each lane stands in an order."""
     return sorted(range(len(order)), key=order.__getitem__)
@@ -127,7 +113,7 @@ def _picked(k, x, lanes):
 def _widened_upper(k, bits):
     """bfloat16 with zeros beside each number; where it is said so, such that packing brings lanes back into order."""
     lanes = lanes_of(bits)
-    if not _stands_packed(k, lanes):
+    if not (k.is_packed and lanes > 1):
         return k.from_bits(k.shift_left(_unsigned(k, bits), 16))
     beside = [lane for place in _inverse(_packed(k, lanes)) for lane in (lanes, place)]
     return k.ir.bitcast(k.ir.shuffle_vector(bits, k.constant_like(0, bits), picked(*beside)), type_of("float32", lanes))
@@ -135,18 +121,6 @@ def _widened_upper(k, bits):
 
 def _narrowed_each(k, x):
     return k.convert(k.shift_right_unsigned(_rounded_to_upper(k, x), 16), "int16")
-
-
-def _narrowed_by_parts(k, x):
-    """The bits by the instruction for bfloat16, which flushes subnormal numbers to zero: where there is one, by whole numbers."""
-    found, tests = [], []
-    for start in range(0, lanes_of(x), _PART):
-        part = k.ir.shuffle_vector(x, x, picked(*range(start, start + _PART))) if lanes_of(x) > _PART else x
-        tests.append(k.call_external("llvm.x86.avx512.fpclass.ps.512", type_of("bool", _PART), part, ir.IntType(32)(_SUBNORMAL)))
-        bits = k.call_external("llvm.x86.avx512bf16.cvtneps2bf16.512", ir.VectorType(ir.BFloatType(), _PART), part)
-        found.append(k.bitcast(bits, "int16"))
-    is_any = reduce(k.bitwise_or, tests)
-    return k.rarely(is_any, [_joined(k, found)], lambda: [_narrowed_upper(k, x)])[0]
 
 
 def _joined(k, parts):
