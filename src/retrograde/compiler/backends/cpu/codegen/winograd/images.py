@@ -6,47 +6,48 @@ from functools import partial
 
 from ..... import cost
 from .. import emit
-from ..convolution.entry import Entry, adding, clear_vectors, copy_row
-from ..convolution.image import lay_out
-from ..convolution.layout import heights
+from ..convolution.entry import Entry, clear_vectors
 from ..emit import I64, at
-from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, store
+from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, store
 from .matrices import TAPS
-from .transform import both_sides, each_image, tiles_of, transformed
+from .pixels import gathered, lay_out, lines_of
+from .transform import both_sides, each_image, tiles_of, transform
 
 
 def write_kernels(module, name, plan):
-    """The entry that transforms kernels: for each group and place, a row of input channels for each output channel.
+    """The entry that transforms kernels: for each group and place, panels of as many output channels as a register tile has, of a
+    row for each input channel.
 
-    Its buffers are the weight and the room for what is made of it; its word the number of chunks.
+    Its buffers are the weight and the room for what is made of it; its words the number of chunks.
     """
     entry = Entry(module, name, ("weight", "kernels"), ("chunks",), {None: plan.item})
     b, side = entry.builder, range(TAPS)
     start, by_output, by_input, by_group, by_row, by_column = plan.weight
-    first, end = entry.share(plan.groups * plan.outputs, entry.words["chunks"])
-    with emit.loop(b, first, end) as line:
-        group, output = b.sdiv(line.index, I64(plan.outputs)), b.srem(line.index, I64(plan.outputs))
+    first, end = entry.share(plan.groups * plan.across, entry.words["chunks"])
+    with emit.loop(b, first, end) as vector:
+        group, number = b.sdiv(vector.index, I64(plan.across)), b.srem(vector.index, I64(plan.across))
+        output = b.mul(number, I64(plan.lanes))
+        lines = lines_of(b, plan.lanes, b.sub(I64(plan.outputs), output), by_output)
         source = at(b, entry.pointers["weight"], plan.item, start, (group, by_group), (output, by_output))
-        target = at(b, entry.pointers["kernels"], plan.item, (group, plan.places * plan.kernels_place),
-                    (output, plan.kernels_line))
-        with emit.loop(b, 0, plan.inputs, plan.lanes) as channel:
-            # The last vector repeats the last channel, so that nothing behind the weight is read.
-            places = [emit.minimum(b, b.add(channel.index, I64(lane)), plan.inputs - 1) for lane in range(plan.lanes)]
-            lines = [at(b, source, plan.item, (place, by_input)) for place in places]
-            kernel = [[_gathered(b, plan, lines, i * by_row + j * by_column) for j in side] for i in side]
+        place, width = _in_panels(b, plan, number)
+        target = at(b, entry.pointers["kernels"], plan.item, (group, plan.places * plan.kernels_place), place)
+        with emit.loop(b, 0, plan.inputs) as channel:
+            here = at(b, source, plan.item, (channel.index, by_input))
+            kernel = [[gathered(b, plan, here, lines, i * by_row + j * by_column) for j in side] for i in side]
             found = both_sides(b, plan.matrices.kernel, kernel, plan.is_fused)
-            for place, value in enumerate([x for row in found for x in row]):
-                emit.store(b, value, at(b, target, plan.item, channel.index, place * plan.kernels_place))
+            there = at(b, target, plan.item, (channel.index, width))
+            store(b, [x for row in found for x in row], [at(b, there, plan.item, i * plan.kernels_place) for i in range(plan.places)])
     b.ret_void()
     return entry.function
 
 
-def _gathered(b, plan, lines, place):
-    """A vector of the numbers at a place of each line."""
-    vector = emit.undefined(plan.vector)
-    for lane, line in enumerate(lines):
-        vector = b.insert_element(vector, emit.load(b, at(b, line, plan.item, place), plan.item), emit.I32(lane))
-    return vector
+def _in_panels(b, plan, number):
+    """Where a vector of output channels stands in the kernels of a place, and the numbers of a row of its panel."""
+    panels, rest = divmod(plan.across, plan.vectors)
+    panel, place = b.sdiv(number, I64(plan.vectors)), b.srem(number, I64(plan.vectors))
+    start = b.add(b.mul(panel, I64(plan.vectors * plan.lanes * plan.inputs)), b.mul(place, I64(plan.lanes)))
+    width = I64(plan.vectors * plan.lanes)
+    return start, b.select(b.icmp_signed("<", panel, I64(panels)), width, I64(rest * plan.lanes)) if rest else width
 
 
 def write_images(module, name, plan):
@@ -60,136 +61,89 @@ def write_images(module, name, plan):
     b, tiles = entry.builder, Functions(module, name, partial(_write_tile, plan))
     image = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
     products = at(b, image, plan.item, plan.places * plan.image_place)
-    planes = at(b, products, plan.item, plan.places * plan.products_place)
-    rows = at(b, planes, plan.item, plan.planes)
-    clear_vectors(b, plan, planes, plan.planes)
+    pixels = at(b, products, plan.item, plan.places * plan.products_place)
+    results = at(b, pixels, plan.item, plan.image_frame.pixels * plan.lanes)
+    clear_vectors(b, plan, pixels, plan.image_frame.pixels * plan.lanes)
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
-        _transform(entry, plan, task.index, group.index, planes, image)
+        channel = b.mul(group.index, I64(plan.inputs))
+        transform(entry, plan, task.index, plan.image_frame, plan.matrices.image, ("source", plan.source), channel, plan.inputs,
+                  image, pixels, plan.inputs_line, plan.image_place)
         kernels = at(b, entry.pointers["kernels"], plan.item, (group.index, plan.places * plan.kernels_place))
-        count = tiles_of(b, plan, task.index, entry.words["batch"])
-        _multiply(b, plan, tiles, kernels, image, products, count)
-        _transform_back(entry, plan, task.index, group.index, products, rows)
+        _multiply(b, plan, tiles, kernels, image, products, tiles_of(b, plan, task.index, entry.words["batch"]))
+        _transform_back(entry, plan, task.index, group.index, products, results)
     b.ret_void()
     return entry.function
 
 
-def _transform(entry, plan, task, group, planes, image):
-    """All channels of a block: for each place of a tile a line of tiles for each channel."""
-    b, layout = entry.builder, plan.image_layout
-    for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
-        before = b.mul(place, I64(plan.band_rows * plan.columns))
-        with emit.loop(b, 0, plan.inputs) as channel:
-            at_channel = b.add(b.mul(group, I64(plan.inputs)), channel.index)
-            source = at(b, entry.pointers["source"], plan.item, (number, plan.source[0]), (at_channel, plan.source[1]))
-            lay_out(b, layout, plan.item, source, plan.source[1:], planes, first_row)
-            line = at(b, image, plan.item, (channel.index, plan.line), before)
-            with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns, plan.lanes) as column:
-                # The tiles of the next row are written over what is behind the end of this one.
-                there = at(b, line, plan.item, (row.index, plan.columns), column.index)
-                found = transformed(b, plan, layout, plan.matrices.image, planes, row.index, column.index)
-                store(b, found, [at(b, there, plan.item, i * plan.image_place) for i in range(plan.places)])
-
-
 def _multiply(b, plan, tiles, kernels, image, products, count):
-    """A product of matrices for each place: output channels by input channels, and these by tiles."""
-    vectors = b.sdiv(b.add(count, I64(plan.lanes - 1)), I64(plan.lanes))
-    whole = b.mul(b.sdiv(vectors, I64(plan.vectors)), I64(plan.vectors))
+    """A product of matrices for each place: tiles by input channels, and these by output channels."""
+    panels, rest = divmod(plan.across, plan.vectors)
     with emit.loop(b, 0, plan.places) as place:
-        left = at(b, kernels, plan.item, (place.index, plan.kernels_place))
-        right = at(b, image, plan.item, (place.index, plan.image_place))
+        left = at(b, image, plan.item, (place.index, plan.image_place))
+        right = at(b, kernels, plan.item, (place.index, plan.kernels_place))
         result = at(b, products, plan.item, (place.index, plan.products_place))
-        row = 0
-        for height, tall in heights(plan.outputs, plan.height):
-            with emit.loop(b, 0, tall) as tile:
-                output = b.add(b.mul(tile.index, I64(height)), I64(row))
-                lines = at(b, left, plan.item, (output, plan.kernels_line)), at(b, result, plan.item, (output, plan.line))
-                _row_of_tiles(b, plan, tiles, height, lines, right, (vectors, whole))
-            row += tall * height
+        with emit.loop(b, 0, panels) as panel:
+            _column_of_tiles(b, plan, tiles, plan.vectors, (left, right, result), panel.index, count)
+        if rest:
+            _column_of_tiles(b, plan, tiles, rest, (left, right, result), panels, count)
 
 
-def _row_of_tiles(b, plan, tiles, height, lines, image, numbers):
-    """A few output channels: register tiles of full width, and a narrower last one."""
-    vectors, whole = numbers
-    left, result = lines
-
-    def call(width, vector):
-        tiles.call(b, (height, width), [left, *[at(b, p, plan.item, (vector, plan.lanes)) for p in (image, result)]])
-
-    with emit.loop(b, 0, whole, plan.vectors) as place:
-        call(plan.vectors, place.index)
-    for width in range(1, plan.vectors):
-        with b.if_then(b.icmp_signed("==", b.sub(vectors, whole), I64(width))):
-            call(width, whole)
+def _column_of_tiles(b, plan, tiles, width, operands, panel, count):
+    """All tiles by the output channels of a panel, which are so many vectors."""
+    left, right, result = operands
+    columns = plan.vectors * plan.lanes
+    right = at(b, right, plan.item, (panel, columns * plan.inputs))
+    for height, tile in each_height(b, I64(0), count, plan.height):
+        here = at(b, left, plan.item, (tile, plan.inputs_line))
+        tiles.call(b, (height, width), [here, right, at(b, result, plan.item, (tile, plan.outputs_line), (panel, columns))])
 
 
 def _write_tile(plan, b, arguments, height, vectors):
-    """One size of register tile: (transformed kernels, image, products)."""
-    kernels, image, products = arguments
+    """One size of register tile: (transformed image, kernels, products)."""
+    image, kernels, products = arguments
     tile, columns = Tile(plan.vector, height, vectors, plan.is_fused), range(0, vectors * plan.lanes, plan.lanes)
-    group = min(cost.CHANNELS, plan.inputs)
-    left = Blocks(kernels, 1, range(group), plan, range(0, height * plan.kernels_line, plan.kernels_line), broadcast(plan))
-    right = Blocks(image, plan.line, range(0, group * plan.line, plan.line), plan, columns, contiguous(plan))
+    group, row = min(cost.CHANNELS, plan.inputs), vectors * plan.lanes
+    left = Blocks(image, 1, range(group), plan, range(0, height * plan.inputs_line, plan.inputs_line), broadcast(plan))
+    right = Blocks(kernels, row, range(0, group * row, row), plan, columns, contiguous(plan))
     whole = plan.inputs - plan.inputs % group
     ranges = [(start, stop, step, step) for start, stop, step in ((0, whole, group), (whole, plan.inputs, 1)) if start < stop]
     totals = tile.over(b, ranges, left, right, tile.zeros())
-    store(b, totals, [at(b, products, plan.item, i * plan.line + j) for i in range(height) for j in columns])
+    store(b, totals, [at(b, products, plan.item, i * plan.outputs_line + j) for i in range(height) for j in columns])
 
 
-def _transform_back(entry, plan, task, group, products, rows):
-    """All output channels of a block: their sums become rows of results, with the bias."""
-    b = entry.builder
-    for number, place, first_row, count in each_image(b, plan, task, entry.words["batch"]):
-        before = b.mul(place, I64(plan.band_rows * plan.columns))
-        with emit.loop(b, 0, plan.outputs) as channel:
-            output = b.add(b.mul(group, I64(plan.outputs)), channel.index)
-            bias = None
-            if plan.bias is not None:
-                bias = emit.load(b, at(b, entry.pointers["bias"], plan.item, (output, plan.bias)), plan.item)
-            plane = b.add(b.mul(number, I64(plan.groups * plan.outputs)), output)
-            result = at(b, entry.pointers["result"], plan.item, (plane, plan.result[0] * plan.result[1]))
-            line = at(b, products, plan.item, (channel.index, plan.line), before)
-            with emit.loop(b, 0, count) as row:
-                _row_of_results(b, plan, at(b, line, plan.item, (row.index, plan.columns)), rows)
-                _store_rows(b, plan, rows, b.add(first_row, row.index), result, bias)
+def _transform_back(entry, plan, task, group, products, results):
+    """All output channels of a block: their sums become the pixels of results, with the bias, and these rows of each channel."""
+    b, whole = entry.builder, plan.outputs - plan.outputs % plan.lanes
+    for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
+        here = at(b, products, plan.item, (b.mul(place, I64(plan.band_rows * plan.columns)), plan.outputs_line))
+        plane = b.mul(b.add(b.mul(number, I64(plan.groups)), group), I64(plan.outputs))
+        band = first_row, rows, plane, b.mul(group, I64(plan.outputs))
+        with emit.loop(b, 0, whole, plan.lanes) as channel:
+            _channels_back(entry, plan, here, results, channel.index, plan.lanes, band)
+        if whole < plan.outputs:
+            _channels_back(entry, plan, here, results, I64(whole), plan.outputs - whole, band)
 
 
-def _row_of_results(b, plan, products, rows):
-    """Transform a row of tiles back, into as many rows of results as a tile has."""
-    side = range(plan.size)
-    with emit.loop(b, 0, plan.columns, plan.lanes) as column:
-        here = at(b, products, plan.item, column.index)
+def _channels_back(entry, plan, products, results, channel, some, band):
+    """The same of the vector of channels from one of them on, of which there are `some`."""
+    b, frame, step, side = entry.builder, plan.result_frame, plan.results, range(plan.size)
+    first_row, rows, plane, first = band
+    bias = None
+    if plan.bias is not None:
+        start = at(b, entry.pointers["bias"], plan.item, (b.add(first, channel), plan.bias))
+        bias = gathered(b, plan, start, lines_of(b, plan.lanes, some, plan.bias))
+    with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns) as column:
+        tile = b.add(b.mul(row.index, I64(plan.columns)), column.index)
+        here = at(b, products, plan.item, (tile, plan.outputs_line), channel)
         square = [[emit.load(b, at(b, here, plan.item, (plan.size * i + j) * plan.products_place), plan.vector) for j in side]
                   for i in side]
-        for i, line in enumerate(both_sides(b, plan.matrices.result, square, plan.is_fused)):
-            there = at(b, rows, plan.item, (column.index, plan.results), i * plan.row)
-            for number, vector in enumerate(_interleaved(b, line)):
-                emit.store(b, vector, at(b, there, plan.item, number * plan.lanes))
-
-
-def _interleaved(b, vectors):
-    """The first lanes of all vectors, a power of two, then the second ones, and so on."""
-    if len(vectors) == 1:
-        return vectors
-    even, odd = _interleaved(b, vectors[::2]), _interleaved(b, vectors[1::2])
-    half, lanes = vectors[0].type.count // 2, vectors[0].type.count
-    picks = [[lane + part for lane in range(start, start + half) for part in (0, lanes)] for start in (0, half)]
-    return [emit.shuffle(b, x, y, numbers) for x, y in zip(even, odd, strict=True) for numbers in picks]
-
-
-def _store_rows(b, plan, rows, row, result, bias):
-    """Store the rows of results of a row of tiles; there may be fewer in the last one."""
-    tall, wide = plan.result
-    change = None if bias is None else adding(b, bias)
-    for i in range(plan.results):
-        number = b.add(b.mul(row, I64(plan.results)), I64(i))
-
-        def copy(number=number, i=i):
-            there = at(b, result, plan.item, (number, wide))
-            copy_row(b, plan.item, plan.lanes, at(b, rows, plan.item, i * plan.row), there, wide, change=change)
-
-        if tall % plan.results and i >= tall % plan.results:
-            with b.if_then(b.icmp_signed("<", number, I64(tall))):
-                copy()
-        else:
-            copy()
+        found = both_sides(b, plan.matrices.result, square, plan.is_fused)
+        there = at(b, results, plan.item, (row.index, step * frame.pitch * plan.lanes), (column.index, step * plan.lanes))
+        for i, line in enumerate(found):
+            for j, value in enumerate(line):
+                value = value if bias is None else b.fadd(value, bias)
+                emit.store(b, value, at(b, there, plan.item, (i * frame.pitch + j) * plan.lanes))
+    size = frame.image[0] * frame.image[1]
+    target = at(b, entry.pointers["result"], plan.item, (b.add(plane, channel), size))
+    lay_out(b, plan, frame, results, target, size, some, b.mul(first_row, I64(step)), b.mul(emit.number(rows), I64(step)))

@@ -1,15 +1,13 @@
 """Plans of Winograd's convolutions: which convolutions pay, and how their tiles are cut in blocks."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import product
 from math import ceil
 
 from ..... import cost
-from ..convolution.layout import Layout, tile_size
-from ..convolution.shape import Correlation, Grid, Plane, Tap
+from ..convolution.layout import tile_size
 from ..vectors import InVectors, odd_lines
 from .matrices import TAPS, matrices
+from .pixels import Frame
 
 
 @dataclass(eq=False, repr=False)
@@ -61,35 +59,31 @@ class Tiled(InVectors):
     @property
     def tiles(self):
         """The most tiles of a block."""
-        return self.images * (self.band_rows + (self.tall > 0)) * self.columns
+        return self.images * self._tall * self.columns
 
     def tasks(self, batch):
         """How many blocks so many images are."""
         return ceil(batch / self.images) * self.bands
 
-    @cached_property
-    def image_layout(self):
-        """One channel of an image as planes, in which neighbouring tiles have neighbouring numbers."""
-        return self._laid_out(self.image, self.border, self.size)
+    @property
+    def image_frame(self):
+        """How the pixels of an image lie that tiles are made of."""
+        rows, columns = self._tall * self.results + TAPS - 1, self.columns * self.results + TAPS - 1
+        return Frame(self.image, self.border, rows, columns)
 
-    @cached_property
-    def result_layout(self):
-        """The same of a channel of results, whose tiles do not overlap."""
-        return self._laid_out(self.result, (0, 0), self.results)
+    @property
+    def result_frame(self):
+        """The same of what tiles make up, which do not overlap."""
+        return Frame(self.result, (0, 0), self._tall * self.results, self.columns * self.results)
+
+    @property
+    def _tall(self):
+        """Rows of tiles of the highest band."""
+        return self.band_rows + (self.tall > 0)
 
     def _whole(self, count):
         """So many numbers, and more until they fill whole vectors."""
         return ceil(count / self.lanes) * self.lanes
-
-    def _laid_out(self, image, border, size):
-        """Planes for tiles of `size` numbers a side, which are `results` numbers apart."""
-        step, side = self.results, range(size)
-        planes = tuple([Plane((i - border[0], step), (j - border[1], step)) for i, j in product(range(step), repeat=2)])
-        taps = tuple([Tap(size * i + j, i % step * step + j % step, i // step, j // step) for i, j in product(side, repeat=2)])
-        rows = ceil(self.result[0] / step)
-        grid = Grid((0, 1, rows), (0, 1, self.columns), taps)
-        correlation = Correlation(image, (rows, self.columns), 1, 1, 1, planes, (grid,))
-        return Layout(correlation, self.dtype, self.lanes, self.is_fused, self.bands, self.band_rows, self.tall, 1, 1)
 
 
 @dataclass(eq=False, repr=False)
@@ -99,7 +93,7 @@ class Correlating(Tiled):
     source   the steps of images, channels, rows and columns
     weight   the first number, and the steps of output channels, input channels, groups, and rows and columns of the kernel
     bias     the step of the bias, or None
-    height   output channels of a register tile, `vectors` its vectors of tiles
+    height   tiles of a register tile, `vectors` its vectors of output channels
     """
 
     source: tuple
@@ -109,14 +103,19 @@ class Correlating(Tiled):
     vectors: int
 
     @property
-    def kernels_line(self):
-        """Numbers from one row of transformed kernels, of an output channel, to the next."""
+    def across(self):
+        """Vectors of output channels."""
+        return ceil(self.outputs / self.lanes)
+
+    @property
+    def inputs_line(self):
+        """Numbers of all input channels of a tile, in whole vectors."""
         return odd_lines(self._whole(self.inputs), self.dtype)
 
     @property
-    def line(self):
-        """Numbers from one channel of the transformed image to the next."""
-        return odd_lines(self._whole(self.tiles) + self.lanes, self.dtype)
+    def outputs_line(self):
+        """Numbers of all output channels of a tile, in whole vectors."""
+        return odd_lines(self._whole(self.outputs), self.dtype)
 
     # An odd number of cache lines lies between what is written for one place and for the next, or all of them would meet in one
     # set of the first cache.
@@ -124,17 +123,17 @@ class Correlating(Tiled):
     @property
     def kernels_place(self):
         """Numbers of the transformed kernels of one place."""
-        return odd_lines(self.outputs * self.kernels_line, self.dtype)
+        return odd_lines(self.inputs * self.across * self.lanes, self.dtype)
 
     @property
     def image_place(self):
         """Numbers of the transformed image of one place."""
-        return odd_lines(self.inputs * self.line, self.dtype)
+        return odd_lines(self.tiles * self.inputs_line, self.dtype)
 
     @property
     def products_place(self):
         """Numbers of the products of one place."""
-        return odd_lines(self.outputs * self.line, self.dtype)
+        return odd_lines(self.tiles * self.outputs_line, self.dtype)
 
     @property
     def packed(self):
@@ -142,20 +141,10 @@ class Correlating(Tiled):
         return self.groups * self.places * self.kernels_place
 
     @property
-    def planes(self):
-        """Numbers of the layout of a channel."""
-        return self.image_layout.channel
-
-    @property
-    def row(self):
-        """Numbers of a row of results, in whole vectors."""
-        return self._whole(self.columns) * self.results
-
-    @property
     def room(self):
-        """Numbers of scratch memory of one chunk: transformed image, products, layout of a channel, rows of results."""
+        """Numbers of scratch memory of one chunk: transformed image, products, the pixels of images and of results."""
         products = self.places * (self.image_place + self.products_place)
-        return odd_lines(products + self.planes + self.results * self.row, self.dtype)
+        return odd_lines(products + (self.image_frame.pixels + self.result_frame.pixels) * self.lanes, self.dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -200,27 +189,19 @@ class Weighing(Tiled):
 
     @property
     def image_place(self):
-        """Numbers of the transformed image of one place, with tiles behind the last one that vectors reach."""
-        return odd_lines((self.tiles + self.lanes) * self.inputs_line, self.dtype)
+        """Numbers of the transformed image of one place."""
+        return odd_lines(self.tiles * self.inputs_line, self.dtype)
 
     @property
     def result_place(self):
         """The same of the transformed gradient of the result."""
-        return odd_lines((self.tiles + self.lanes) * self.outputs_line, self.dtype)
-
-    @property
-    def square(self):
-        """Numbers of the transformed tiles of a vector of channels."""
-        return self.places * self.lanes * self.lanes
+        return odd_lines(self.tiles * self.outputs_line, self.dtype)
 
     @property
     def room(self):
-        """Numbers of scratch memory of one chunk: both transformed, the layouts of a vector of channels, and what becomes of
-        these.
-        """
+        """Numbers of scratch memory of one chunk: both transformed, and the pixels that they are made of."""
         both = self.places * (self.image_place + self.result_place)
-        planes = self.lanes * (self.image_layout.channel + self.result_layout.channel)
-        return odd_lines(both + planes + self.square, self.dtype)
+        return odd_lines(both + (self.image_frame.pixels + self.result_frame.pixels) * self.lanes, self.dtype)
 
 
 def correlating_of(results, correlation, border, dtype, target, source, weight, bias, least):
@@ -228,7 +209,7 @@ def correlating_of(results, correlation, border, dtype, target, source, weight, 
     blocks = _blocks(results, correlation, border, cost.WINOGRAD_TILES, least)
     lanes = target.lanes(dtype)
     plan = Correlating(dtype, lanes, target.has_fma, *blocks, source, weight, bias, 1, 1)
-    height, vectors = tile_size(target, lanes, correlation.outputs, plan.tiles)
+    height, vectors = tile_size(target, lanes, plan.tiles, correlation.outputs)
     return Correlating(dtype, lanes, target.has_fma, *blocks, source, weight, bias, height, vectors)
 
 

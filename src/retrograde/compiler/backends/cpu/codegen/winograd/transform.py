@@ -1,10 +1,12 @@
-"""Transforms in registers: a matrix on both sides of a square of vectors, which have a lane for each tile; and the tiles of a
+"""Transforms in registers: a matrix on both sides of a square of vectors, which have a lane for each channel; and the tiles of a
 task.
 """
 
 from .. import emit, ir
 from ..convolution.correlate import band_of
 from ..emit import I64, at
+from ..micro_kernel import store
+from .pixels import lay_in
 
 
 def both_sides(b, matrix, square, is_fused):
@@ -35,14 +37,33 @@ def _number(value, factor):
     return ir.Constant(value.type, [float(factor)] * value.type.count)
 
 
-def transformed(b, plan, layout, matrix, planes, row, column):
-    """The transform of tiles of one channel, which is laid out in `planes`: those of a row from a column on, a lane each, as a
-    list of a vector for each place. Lanes behind the end of a row hold nothing of use.
+def transformed(b, plan, matrix, frame, pixels, row, column):
+    """The transform of the tile of a row and column whose pixels are in a frame at `pixels`: a vector for each place, with a lane for
+    each channel.
     """
-    here, side = at(b, planes, plan.item, (row, layout.pitch), column), range(len(matrix[0]))
-    taps = [layout.offset(tap) for tap in layout.correlation.grids[0].taps]
-    square = [[emit.load(b, at(b, here, plan.item, taps[i * len(side) + j]), plan.vector) for j in side] for i in side]
+    here = at(b, pixels, plan.item, (row, plan.results * frame.pitch * plan.lanes), (column, plan.results * plan.lanes))
+    side = range(len(matrix[0]))
+    square = [[emit.load(b, at(b, here, plan.item, (i * frame.pitch + j) * plan.lanes), plan.vector) for j in side] for i in side]
     return [value for line in both_sides(b, matrix, square, plan.is_fused) for value in line]
+
+
+def transform(entry, plan, task, frame, matrix, named, channel, channels, target, pixels, line, step):
+    """Some channels of a block: for each place, `step` numbers apart, a line of channels for each tile. `named` are the buffer of the
+    images and its steps; `channels`, from `channel` on, are a Python number where that is a multiple of the lanes.
+    """
+    b, (name, steps), lanes = entry.builder, named, plan.lanes
+    for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
+        before = b.mul(place, I64(plan.band_rows * plan.columns))
+        with emit.loop(b, 0, channels, lanes) as start:
+            source = at(b, entry.pointers[name], plan.item, (number, steps[0]), (b.add(channel, start.index), steps[1]))
+            is_full = isinstance(channels, int) and channels % lanes == 0
+            some = lanes if is_full else emit.minimum(b, lanes, b.sub(emit.number(channels), start.index))
+            lay_in(b, plan, frame, source, steps[1:], some, pixels, b.mul(first_row, I64(plan.results)))
+            with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns) as column:
+                tile = b.add(b.add(before, b.mul(row.index, I64(plan.columns))), column.index)
+                found = transformed(b, plan, matrix, frame, pixels, row.index, column.index)
+                there = at(b, target, plan.item, (tile, line), start.index)
+                store(b, found, [at(b, there, plan.item, i * step) for i in range(plan.places)])
 
 
 def each_image(b, plan, task, batch):

@@ -7,12 +7,11 @@ from functools import partial
 from ..... import cost
 from .. import emit, ir
 from ..convolution.entry import Entry, clear_vectors
-from ..convolution.image import lay_out
 from ..convolution.layout import heights
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
 from .matrices import TAPS, transposed
-from .transform import both_sides, each_image, tiles_of, transformed
+from .transform import both_sides, tiles_of, transform
 
 
 def write_sums(module, name, plan):
@@ -27,20 +26,20 @@ def write_sums(module, name, plan):
     # One after the other in scratch memory.
     image = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
     result = at(b, image, plan.item, plan.places * plan.image_place)
-    planes = at(b, result, plan.item, plan.places * plan.result_place)
-    planes_too = at(b, planes, plan.item, plan.lanes * plan.image_layout.channel)
-    square = at(b, planes_too, plan.item, plan.lanes * plan.result_layout.channel)
-    clear_vectors(b, plan, planes, plan.lanes * (plan.image_layout.channel + plan.result_layout.channel) + plan.square)
+    pixels = at(b, result, plan.item, plan.places * plan.result_place)
+    pixels_too = at(b, pixels, plan.item, plan.image_frame.pixels * plan.lanes)
+    clear_vectors(b, plan, pixels, (plan.image_frame.pixels + plan.result_frame.pixels) * plan.lanes)
     own_sums = at(b, entry.pointers["partial"], plan.item, (part, plan.partial))
     first, end = (b.sdiv(b.mul(i, entry.words["tasks"]), entry.words["parts"]) for i in (part, b.add(part, I64(1))))
     low, high = (b.sdiv(b.mul(i, I64(plan.outputs)), I64(plan.shares)) for i in (share, b.add(share, I64(1))))
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
         channel = b.mul(group.index, I64(plan.inputs))
-        _transform(entry, plan, task.index, plan.image_layout, plan.matrices.image, ("source", plan.source), channel,
-                   I64(plan.inputs), (planes, square, image), plan.inputs_line, plan.image_place)
+        transform(entry, plan, task.index, plan.image_frame, plan.matrices.image, ("source", plan.source), channel, plan.inputs,
+                  image, pixels, plan.inputs_line, plan.image_place)
         channel = b.add(b.mul(group.index, I64(plan.outputs)), low)
-        _transform(entry, plan, task.index, plan.result_layout, transposed(plan.matrices.result), ("other", plan.other), channel,
-                   b.sub(high, low), (planes_too, square, result), plan.outputs_line, plan.result_place)
+        some = plan.outputs if plan.shares == 1 else b.sub(high, low)
+        transform(entry, plan, task.index, plan.result_frame, transposed(plan.matrices.result), ("other", plan.other), channel,
+                  some, result, pixels_too, plan.outputs_line, plan.result_place)
         count = tiles_of(b, plan, task.index, entry.words["batch"])
         is_later = b.icmp_signed(">", task.index, first)
         sums = at(b, own_sums, plan.item, (group.index, plan.places * plan.sums_place))
@@ -53,36 +52,6 @@ def write_sums(module, name, plan):
                 _row_of_tiles(b, plan, tiles, height, lines, right, count, is_later)
     b.ret_void()
     return entry.function
-
-
-def _transform(entry, plan, task, layout, matrix, named, channel, channels, rooms, line, step):
-    """Some channels of a block: for each place of a tile a line of channels for each tile."""
-    b, (name, steps), (planes, square, target), lanes = entry.builder, named, rooms, plan.lanes
-    for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
-        before = b.mul(place, I64(plan.band_rows * plan.columns))
-        # As many channels at a time as a vector has lanes, so that squares of them can be transposed.
-        with emit.loop(b, 0, channels, lanes) as start:
-            source = at(b, entry.pointers[name], plan.item, (number, steps[0]), (b.add(channel, start.index), steps[1]))
-            some = emit.minimum(b, lanes, b.sub(channels, start.index))
-            with emit.loop(b, 0, some) as lane:
-                here = at(b, planes, plan.item, (lane.index, layout.channel))
-                lay_out(b, layout, plan.item, at(b, source, plan.item, (lane.index, steps[1])), steps[1:], here, first_row)
-            with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns, lanes) as column:
-                with emit.loop(b, 0, some) as lane:
-                    here = at(b, planes, plan.item, (lane.index, layout.channel))
-                    found = transformed(b, plan, layout, matrix, here, row.index, column.index)
-                    store(b, found, [at(b, square, plan.item, (lane.index, lanes), i * lanes * lanes) for i in range(plan.places)])
-                tile = b.add(b.add(before, b.mul(row.index, I64(plan.columns))), column.index)
-                _put_transposed(b, plan, square, at(b, target, plan.item, (tile, line), start.index), line, step)
-
-
-def _put_transposed(b, plan, square, target, line, step):
-    """Lines of channels by tiles become lines of tiles by channels, for each place."""
-    lanes = plan.lanes
-    with emit.loop(b, 0, plan.places) as place:
-        here, there = at(b, square, plan.item, (place.index, lanes * lanes)), at(b, target, plan.item, (place.index, step))
-        rows = [emit.load(b, at(b, here, plan.item, i * lanes), plan.vector) for i in range(lanes)]
-        store(b, emit.transpose(b, rows, emit.item_bytes(plan.item)), [at(b, there, plan.item, i * line) for i in range(lanes)])
 
 
 def _row_of_tiles(b, plan, tiles, height, lines, right, count, is_later):
