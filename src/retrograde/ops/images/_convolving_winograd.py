@@ -4,11 +4,11 @@ from math import ceil, prod
 
 from ...precision import winograd_tiles
 
-#: Numbers of a vector, roughly, and what share of the multiply-adds that could be made an ordinary convolution makes.
-_LANES, _SHARE = 8, 0.85
+#: The most channels of a vector, and what share of the multiply-adds that could be made an ordinary convolution makes.
+_LANES, _SHARE = 16, 0.85
 #: Multiply-adds that take as long as to transform one number of a tile, of what is read or made, and one of a kernel: forward
-#: and for the gradient of the image; for the gradient of the kernel, whose tiles are transposed.
-_COSTS = {"conv2d": (14, 44), "conv2d_input": (14, 44), "conv2d_weight": (35, 70)}
+#: and for the gradient of the image; for the gradient of the kernel.
+_COSTS = {"conv2d": (9, 44), "conv2d_input": (9, 44), "conv2d_weight": (12, 70)}
 
 
 def tile_of(name, geometry):
@@ -39,6 +39,6 @@ def _work(name, geometry, results):
     tiles, places = geometry.batch * rows * columns, (results + 2) ** 2
     inputs, outputs = geometry.channels // geometry.groups, geometry.outputs // geometry.groups
     number, weight = _COSTS[name]
-    # A vector has tiles of one row.
-    filled = ceil(columns / _LANES) * _LANES / columns
-    return places * (tiles + number * tiles * filled * (1 / inputs + 1 / outputs) + weight)
+    # Channels are transformed in whole vectors.
+    transformed = sum([ceil(n / _LANES) * _LANES for n in (inputs, outputs)]) / (inputs * outputs)
+    return places * (tiles + number * tiles * transformed + weight)
