@@ -17,7 +17,7 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 
 #: (batch, channels, height, width), output channels, padding (height, width), groups: of one tile, of part of a tile, of
 #: several images at a time, of bands of one image, of more channels than a vector has lanes, of an image that padding makes or
-#: leaves out.
+#: leaves out, of rows that go on from one to the next within a vector.
 SIZES = [
     ((1, 1, 7, 8), 1, (0, 0), 1),
     ((3, 5, 3, 7), 2, (1, 0), 1),
@@ -27,6 +27,8 @@ SIZES = [
     ((1, 2, 90, 17), 3, (2, 3), 1),
     ((2, 6, 11, 13), 9, (0, 2), 3),
     ((2, 17, 9, 10), 19, (3, 1), 1),
+    ((3, 18, 4, 4), 33, (1, 1), 1),
+    ((2, 16, 7, 3), 16, (2, 2), 1),
 ]
 LIMITS = {("high", np.float32): 2e-6, ("high", np.float64): 4e-15, ("medium", np.float32): 2e-5, ("medium", np.float64): 4e-14}
 

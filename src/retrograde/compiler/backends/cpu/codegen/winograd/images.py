@@ -36,7 +36,8 @@ def write_kernels(module, name, plan):
             kernel = [[gathered(b, plan, here, lines, i * by_row + j * by_column) for j in side] for i in side]
             found = both_sides(b, plan.matrices.kernel, kernel, plan.is_fused)
             there = at(b, target, plan.item, (channel.index, width))
-            store(b, [x for row in found for x in row], [at(b, there, plan.item, i * plan.kernels_place) for i in range(plan.places)])
+            places = [at(b, there, plan.item, i * plan.kernels_place) for i in range(plan.places)]
+            store(b, [x for row in found for x in row], places)
     b.ret_void()
     return entry.function
 

@@ -33,7 +33,7 @@ class Frame(NamedTuple):
         return max(0, -self.border[1]), min(self.image[1], self.pitch - self.border[1])
 
     def is_whole(self, lanes):
-        """Whether rows are so short that squares had better go on from one row to the next, and all of the image is in the frame."""
+        """Whether rows are so short that squares had better go on from one to the next, and the frame has all of the image."""
         tall, wide = self.image
         is_all = self.columns == (0, wide) and 0 <= self.border[0] <= self.rows - tall
         return is_all and 2 * wide <= lanes and tall * wide <= _SQUARES * lanes
@@ -96,8 +96,8 @@ def gathered(b, plan, source, channels, offset=0):
 
 
 def lay_out(b, plan, frame, source, target, plane, some, first_row, rows):
-    """Write `rows` rows of pixels of a frame without a border, which are those from `first_row` of an image on, to its planes, `plane`
-    numbers apart, of `some` channels, a Python number.
+    """Write `rows` rows of pixels of a frame without a border, which are those from `first_row` of an image on, to the planes of
+    `some` channels, a Python number, each `plane` numbers behind the one before.
     """
     tall, wide = frame.image
     if plan.bands == 1 and frame.is_whole(plan.lanes) and frame.pitch == wide:

@@ -38,8 +38,8 @@ def _number(value, factor):
 
 
 def transformed(b, plan, matrix, frame, pixels, row, column):
-    """The transform of the tile of a row and column whose pixels are in a frame at `pixels`: a vector for each place, with a lane for
-    each channel.
+    """The transform of the tile of a row and column whose pixels are in a frame at `pixels`: a vector for each place, with a lane
+    for each channel.
     """
     here = at(b, pixels, plan.item, (row, plan.results * frame.pitch * plan.lanes), (column, plan.results * plan.lanes))
     side = range(len(matrix[0]))
@@ -48,8 +48,11 @@ def transformed(b, plan, matrix, frame, pixels, row, column):
 
 
 def transform(entry, plan, task, frame, matrix, named, channel, channels, target, pixels, line, step):
-    """Some channels of a block: for each place, `step` numbers apart, a line of channels for each tile. `named` are the buffer of the
-    images and its steps; `channels`, from `channel` on, are a Python number where that is a multiple of the lanes.
+    """Some channels of a block: for each place, `step` numbers apart, a line of channels for each tile.
+
+    named               the buffer of the images, and its steps
+    channel, channels   the first one, and how many
+    target, pixels      room for what is made, and for a frame
     """
     b, (name, steps), lanes = entry.builder, named, plan.lanes
     for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
