@@ -11,7 +11,7 @@ from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, store
 from .matrices import TAPS
 from .pixels import gathered, lay_out, lines_of
-from .transform import both_sides, each_image, tiles_of, transform
+from .transform import Images, Lines, both_sides, each_image, tiles_of, transform
 
 
 def write_kernels(module, name, plan):
@@ -68,8 +68,8 @@ def write_images(module, name, plan):
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
         channel = b.mul(group.index, I64(plan.inputs))
-        transform(entry, plan, task.index, plan.image_frame, plan.matrices.image, ("source", plan.source), channel, plan.inputs,
-                  image, pixels, plan.inputs_line, plan.image_place)
+        images = Images("source", plan.source, channel, plan.inputs, plan.matrices.image, plan.image_frame)
+        transform(entry, plan, task.index, images, Lines(image, plan.image_place, plan.inputs_line), pixels)
         kernels = at(b, entry.pointers["kernels"], plan.item, (group.index, plan.places * plan.kernels_place))
         _multiply(b, plan, tiles, kernels, image, products, tiles_of(b, plan, task.index, entry.words["batch"]))
         _transform_back(entry, plan, task.index, group.index, products, results)

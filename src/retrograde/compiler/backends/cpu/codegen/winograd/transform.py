@@ -2,11 +2,13 @@
 task.
 """
 
+from typing import NamedTuple
+
 from .. import emit, ir
 from ..convolution.correlate import band_of
 from ..emit import I64, at
 from ..micro_kernel import store
-from .pixels import lay_in
+from .pixels import Frame, lay_in
 
 
 def both_sides(b, matrix, square, is_fused):
@@ -47,26 +49,43 @@ def transformed(b, plan, matrix, frame, pixels, row, column):
     return [value for line in both_sides(b, matrix, square, plan.is_fused) for value in line]
 
 
-def transform(entry, plan, task, frame, matrix, named, channel, channels, target, pixels, line, step):
-    """Some channels of a block: for each place, `step` numbers apart, a line of channels for each tile.
-
-    named               the buffer of the images, and its steps
-    channel, channels   the first one, and how many
-    target, pixels      room for what is made, and for a frame
+class Images(NamedTuple):
+    """What is transformed: images in a `buffer` with `steps` from one image, channel, row and column to the next, of which so many
+    `channels` from `channel` on, by a `matrix`, as pixels in a `frame`.
     """
-    b, (name, steps), lanes = entry.builder, named, plan.lanes
+
+    buffer: str
+    steps: tuple
+    channel: ir.Value
+    channels: int | ir.Value
+    matrix: tuple
+    frame: Frame
+
+
+class Lines(NamedTuple):
+    """Where it goes: for each place, `place` numbers apart, a line of channels for each tile, `line` numbers apart."""
+
+    pointer: ir.Value
+    place: int
+    line: int
+
+
+def transform(entry, plan, task, images, lines, pixels):
+    """Some channels of a block of images, a vector of them at a time, whose pixels are put in a frame at `pixels` before."""
+    b, lanes, frame, steps, channels = entry.builder, plan.lanes, images.frame, images.steps, images.channels
     for number, place, first_row, rows in each_image(b, plan, task, entry.words["batch"]):
         before = b.mul(place, I64(plan.band_rows * plan.columns))
         with emit.loop(b, 0, channels, lanes) as start:
-            source = at(b, entry.pointers[name], plan.item, (number, steps[0]), (b.add(channel, start.index), steps[1]))
+            channel = b.add(images.channel, start.index)
+            source = at(b, entry.pointers[images.buffer], plan.item, (number, steps[0]), (channel, steps[1]))
             is_full = isinstance(channels, int) and channels % lanes == 0
             some = lanes if is_full else emit.minimum(b, lanes, b.sub(emit.number(channels), start.index))
             lay_in(b, plan, frame, source, steps[1:], some, pixels, b.mul(first_row, I64(plan.results)))
             with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns) as column:
                 tile = b.add(b.add(before, b.mul(row.index, I64(plan.columns))), column.index)
-                found = transformed(b, plan, matrix, frame, pixels, row.index, column.index)
-                there = at(b, target, plan.item, (tile, line), start.index)
-                store(b, found, [at(b, there, plan.item, i * step) for i in range(plan.places)])
+                found = transformed(b, plan, images.matrix, frame, pixels, row.index, column.index)
+                there = at(b, lines.pointer, plan.item, (tile, lines.line), start.index)
+                store(b, found, [at(b, there, plan.item, i * lines.place) for i in range(plan.places)])
 
 
 def each_image(b, plan, task, batch):

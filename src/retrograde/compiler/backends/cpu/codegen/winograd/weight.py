@@ -11,7 +11,7 @@ from ..convolution.layout import heights
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, loaded_if, store, unrolled
 from .matrices import TAPS, transposed
-from .transform import both_sides, tiles_of, transform
+from .transform import Images, Lines, both_sides, tiles_of, transform
 
 
 def write_sums(module, name, plan):
@@ -34,12 +34,12 @@ def write_sums(module, name, plan):
     low, high = (b.sdiv(b.mul(i, I64(plan.outputs)), I64(plan.shares)) for i in (share, b.add(share, I64(1))))
     with emit.loop(b, first, end) as task, emit.loop(b, 0, plan.groups) as group:
         channel = b.mul(group.index, I64(plan.inputs))
-        transform(entry, plan, task.index, plan.image_frame, plan.matrices.image, ("source", plan.source), channel, plan.inputs,
-                  image, pixels, plan.inputs_line, plan.image_place)
+        images = Images("source", plan.source, channel, plan.inputs, plan.matrices.image, plan.image_frame)
+        transform(entry, plan, task.index, images, Lines(image, plan.image_place, plan.inputs_line), pixels)
         channel = b.add(b.mul(group.index, I64(plan.outputs)), low)
         some = plan.outputs if plan.shares == 1 else b.sub(high, low)
-        transform(entry, plan, task.index, plan.result_frame, transposed(plan.matrices.result), ("other", plan.other), channel,
-                  some, result, pixels_too, plan.outputs_line, plan.result_place)
+        images = Images("other", plan.other, channel, some, transposed(plan.matrices.result), plan.result_frame)
+        transform(entry, plan, task.index, images, Lines(result, plan.result_place, plan.outputs_line), pixels_too)
         count = tiles_of(b, plan, task.index, entry.words["batch"])
         is_later = b.icmp_signed(">", task.index, first)
         sums = at(b, own_sums, plan.item, (group.index, plan.places * plan.sums_place))
