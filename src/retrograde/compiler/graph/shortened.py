@@ -129,7 +129,8 @@ def _sequence(graph, nodes, numbers):
     """(tokens, operands) of the nodes, and after them of results, updates and what is held."""
     # Each layer may have constants of its own, as that by which a generator goes on.
     signatures = Signatures(contents_of)
-    tokens = [signatures[node][0] for node in nodes]
+    # Most nodes of a deep network are those of the updates of its parameters, which are copies of a few.
+    tokens = [signatures[node if node.pattern is None else node.pattern][0] for node in nodes]
     operands = [[numbers[a] for a in node.inputs] for node in nodes]
     for leaf in graph.inputs:  # of which each is another one
         if leaf in numbers:

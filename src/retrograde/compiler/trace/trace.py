@@ -65,6 +65,10 @@ class Trace(Recorder):
                 break
         return self._with_effect(op, args, shape, dtype) if op.has_effect else self._noted(Symbol(op, args, shape, dtype))
 
+    def copied(self, node, args):
+        """A node that is the same as one of the trace but for its operands, and for numbers that are other objects."""
+        return self._noted(Symbol(node.op, args, node.shape, node.dtype, node))
+
     def _noted(self, node):
         for log in self.logs:
             log.append(node)
