@@ -93,7 +93,7 @@ def applied(trace, known, key, formula, values):
 
 def _recorded(trace, formula, values):
     """What a formula gives for some values, and the `Formula` that was recorded, None of one that did more than compute."""
-    nodes, before, noted = [], trace.snapshot(), _noted(trace)
+    nodes, noted = [], _noted(trace)
     trace.logs.append(nodes)
     try:
         found = formula(*values)
@@ -103,7 +103,7 @@ def _recorded(trace, formula, values):
     operands = dict(read)
     # Two operands of one node could not be told apart.
     is_plain = len(set(operands.values())) == len(operands) and all([isinstance(value.raw, Symbol) for value in found])
-    if not is_plain or _has_written(trace, before) or _noted(trace) != noted:
+    if not is_plain or _noted(trace) != noted:
         return found, None
     return found, Formula(operands, nodes, [(value.algebra, value.raw) for value in found])
 
@@ -145,13 +145,7 @@ def _read(trace, values):
 
 
 def _noted(trace):
-    """How much a trace takes for granted: what a formula adds to it, as by reading a number, must be asked of all operands."""
-    return [len(noted) for noted in (trace.numbers, trace.watched, trace.edits, trace.in_rows, trace.gradients)]
-
-
-def _has_written(trace, before):
-    """Whether anything holds something else than `before`, a snapshot of the trace."""
-    count, states = before
-    written, now = trace.snapshot()
-    starts = {id(capture): capture.start for capture in trace.captured()}
-    return written != count or any([symbol is not states.get(key, (starts[key],))[0] for key, (symbol, _) in now.items()])
+    """How much a trace takes for granted: what a formula adds to it, as by reading a number, must be asked of all operands. What it
+    writes is not among what it gives.
+    """
+    return [trace.changes, *[len(noted) for noted in (trace.numbers, trace.watched, trace.edits, trace.in_rows, trace.gradients)]]
