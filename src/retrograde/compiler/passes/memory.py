@@ -50,10 +50,11 @@ class Arena:
 
     def _take(self, size):
         """Where the lowest gap of `size` bytes begins, which are taken from it."""
-        place = next(i for i, (start, end) in enumerate(self._gaps) if end - start >= size)
-        start, end = self._gaps[place]
-        self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
-        return start
+        for place, (start, end) in enumerate(self._gaps):
+            if end - start >= size:
+                self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
+                return start
+        raise AssertionError("the last gap has no end")
 
     def _free(self, start, end):
         """Make a gap of what was taken, one with the gaps beside it."""
