@@ -14,18 +14,21 @@ from .signatures import Signatures, contents_of
 
 #: The fewest layers that are worth it.
 LEAST_LAYERS = 10
-#: How many layers that are like the others stay before those that are left out, and after them.
-_BEFORE, _AFTER = 3, 3
+#: How many layers that are like the others stay before those that are left out, and as many after them. The launches of most
+#: programs repeat among the fewest; those of small layers, where loops reach from one into the next, may need more.
+_FEWEST, _MOST = 2, 3
 
 
 class Short:
-    """The `graph` without the layers after `cut`, `count` of them.
+    """The `graph` without the layers after `cut`, `count` of them: `kept` that are like these stay on each side.
 
     nodes    those of the full graph, in order, with the number of each by node: they are the first items of the sequence
     """
 
-    def __init__(self, full, nodes, numbers, found: Repeats, cut, count):
-        self.full, self.cut, self.count, self._nodes, self._numbers, self._found = full, cut, count, nodes, numbers, found
+    def __init__(self, full, nodes, numbers, found: Repeats, kept):
+        self.full, self._nodes, self._numbers, self._found, self._kept = full, nodes, numbers, found, kept
+        self.cut = cut = found.low + kept - 1
+        self.count = count = found.high - kept - cut
         #: Where in the sequence the updates stand, and then what is held.
         self._updates = len(nodes) + len(full.results)
         self._held = self._updates + len(full.updates)
@@ -90,6 +93,10 @@ class Short:
     def _item(self, key, layer):
         return self._found.item(Label(*key, layer))
 
+    def longer(self):
+        """One with more layers of the same graph; None if they are no help."""
+        return _kept(self._kept + 1, self.full, self._nodes, self._numbers, self._found)
+
     @property
     def told(self):
         """What tells the full graph from others with the same short one."""
@@ -107,16 +114,23 @@ def shortened(graph):
     found = repeats(tokens, operands, LEAST_LAYERS, is_strict=True)
     if found is None or not found.are_chained:
         return None
-    cut = found.low + _BEFORE - 1
-    count = found.high - _AFTER - cut
-    if count < 2 or found.met_from_outside(cut + 1, cut + count):
-        return None
-    try:
-        short = Short(graph, nodes, numbers, found, cut, count)
-    except IndexError:  # a layer refers to one that is further away than there are others
-        return None
-    # By leaves and gradients layers are known among launches. Those without any are loops that Python unrolled.
-    return short if len(short.graph.state) < len(graph.state) or len(short.graph.held) < len(graph.held) else None
+    return _kept(_FEWEST, graph, nodes, numbers, found)
+
+
+def _kept(fewest, graph, nodes, numbers, found):
+    """The `Short` of a graph that keeps the fewest layers that will do; None without any."""
+    for kept in range(fewest, _MOST + 1):
+        first, last = found.low + kept, found.high - kept
+        if last <= first or found.met_from_outside(first, last):
+            continue
+        try:
+            short = Short(graph, nodes, numbers, found, kept)
+        except IndexError:  # a layer refers to one that is further away than there are others
+            continue
+        # By leaves and gradients layers are known among launches. Those without any are loops that Python unrolled.
+        if len(short.graph.state) < len(graph.state) or len(short.graph.held) < len(graph.held):
+            return short
+    return None
 
 
 def _may_repeat(nodes):
