@@ -8,6 +8,7 @@ the layer. That layers are alike is then read from the references: item (run, pl
 layers that are as far away, or to one and the same item outside.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +86,12 @@ class Repeats:
 
     def label(self, item):
         """The `Label` of an item; None outside of runs."""
-        run = int(self._run[item])
-        return None if run < 0 else Label(run, int(self._place[item]), int(self._layer[item]))
+        run, place, layer = self._labels[item]
+        return None if run < 0 else Label(run, place, layer)
+
+    @cached_property
+    def _labels(self):
+        return list(zip(self._run.tolist(), self._place.tolist(), self._layer.tolist(), strict=True))
 
     def within(self, first, last):
         """For each item whether it is of one of the layers `first` to `last`."""

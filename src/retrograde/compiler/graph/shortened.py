@@ -134,9 +134,11 @@ def _kept(fewest, graph, nodes, numbers, found):
 
 
 def _may_repeat(nodes):
-    """Whether half of the nodes are of kinds of which there are as many as layers: a quick look, since most graphs have none."""
-    counts = Counter([(id(node.op), node.shape) for node in nodes])
-    return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes) >= LEAST_LAYERS * 8
+    """Whether half of the nodes are of ops of which there are as many as layers: a quick look, since most graphs have none."""
+    if len(nodes) < LEAST_LAYERS * 8:
+        return False
+    counts = Counter([node.op for node in nodes])
+    return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes)
 
 
 def _sequence(graph, nodes, numbers):
