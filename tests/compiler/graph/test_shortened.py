@@ -70,6 +70,16 @@ def test_a_short_graph_is_that_of_a_network_of_fewer_layers(optimizer):
     assert key_of(short.graph)[0] == key_of(fewer)[0]
 
 
+def test_a_longer_graph_keeps_one_layer_more_on_each_side_and_there_is_one():
+    full = graph_of([Block() for _ in range(20)], chained)
+    short = shortened(full)
+    longer = short.longer()
+    assert longer.count == short.count - 2 and longer.cut == short.cut + 1
+    fewer = graph_of([Block() for _ in range(20 - longer.count)], chained)
+    assert key_of(longer.graph)[0] == key_of(fewer)[0]
+    assert longer.longer() is None
+
+
 def test_what_is_told_of_two_depths_differs_alone():
     one, other = (shortened(graph_of([Block() for _ in range(depth)], chained)) for depth in (20, 24))
     assert key_of(one.graph)[0] == key_of(other.graph)[0]

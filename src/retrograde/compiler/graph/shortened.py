@@ -95,7 +95,7 @@ class Short:
 
     def longer(self):
         """One with more layers of the same graph; None if they are no help."""
-        return _kept(self._kept + 1, self.full, self._nodes, self._numbers, self._found)
+        return _short(self._kept + 1, self.full, self._nodes, self._numbers, self._found)
 
     @property
     def told(self):
@@ -114,10 +114,10 @@ def shortened(graph):
     found = repeats(tokens, operands, LEAST_LAYERS, is_strict=True)
     if found is None or not found.are_chained:
         return None
-    return _kept(_FEWEST, graph, nodes, numbers, found)
+    return _short(_FEWEST, graph, nodes, numbers, found)
 
 
-def _kept(fewest, graph, nodes, numbers, found):
+def _short(fewest, graph, nodes, numbers, found):
     """The `Short` of a graph that keeps the fewest layers that will do; None without any."""
     for kept in range(fewest, _MOST + 1):
         first, last = found.low + kept, found.high - kept

@@ -50,11 +50,12 @@ class Arena:
 
     def _take(self, size):
         """Where the lowest gap of `size` bytes begins, which are taken from it."""
-        for place, (start, end) in enumerate(self._gaps):
-            if end - start >= size:
-                self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
-                return start
-        raise AssertionError("the last gap has no end")
+        place, (start, end) = 0, self._gaps[0]
+        while end - start < size:  # the last one has no end
+            place += 1
+            start, end = self._gaps[place]
+        self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
+        return start
 
     def _free(self, start, end):
         """Make a gap of what was taken, one with the gaps beside it."""

@@ -27,8 +27,8 @@ class Formula(NamedTuple):
     operands  by the number of each operand its node, in the order in which they were read first: that is the order of state
     nodes     those that it put down, arguments first
     results   what it gave, as (algebra, node)
-    copies    what is copied, once it is known. Numbers that are other objects in each recording are so in each copy: which constants
-              of a loop are one object decides how often they are written
+    copies    what is copied, once it is known. Numbers that are other objects in each recording are so in each copy: which
+              constants of a loop are one object decides how often they are written
     """
 
     operands: dict
@@ -50,8 +50,8 @@ class Formula(NamedTuple):
         return self._replace(copies=tuple(self._copies(own))) if are_results else None
 
     def _copies(self, own):
-        """What is copied, if `own` are the identities of the formula's own numbers. What depends on no operand, such as a factor that
-        all share, is the node that is there.
+        """What is copied, if `own` are the identities of the formula's own numbers. What depends on no operand, such as a factor
+        that all share, is the node that is there.
         """
         made = set(self.operands.values())
         for node in self.nodes:
