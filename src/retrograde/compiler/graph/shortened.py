@@ -112,7 +112,7 @@ def shortened(graph):
     numbers = {node: number for number, node in enumerate(nodes)}
     tokens, operands = _sequence(graph, nodes, numbers)
     found = repeats(tokens, operands, LEAST_LAYERS, is_strict=True)
-    if found is None or not found.are_chained:
+    if found is None or not found.are_chained or _is_drawn(nodes, found):
         return None
     return _short(_FEWEST, graph, nodes, numbers, found)
 
@@ -139,6 +139,12 @@ def _may_repeat(nodes):
         return False
     counts = Counter([node.op for node in nodes])
     return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes)
+
+
+def _is_drawn(nodes, found):
+    """Whether layers draw random numbers: their launches differ in how far a generator has gone, and cannot be repeated."""
+    of_one = np.flatnonzero(found.within(found.low, found.low)[: len(nodes)]).tolist()
+    return any([getattr(nodes[number].op, "name", "").startswith("random_") for number in of_one])
 
 
 def _sequence(graph, nodes, numbers):
