@@ -50,12 +50,8 @@ def stored_or_made(graph, backend):
 
 def _made(graph, short, backend):
     """A program that is made now, of a graph or of its short one."""
-    while short is not None:
-        code = import_module(".repeated.code", __package__).code_of(short, backend)
-        if code is not None:
-            return UnplannedProgram(graph, code, backend, is_short=True)
-        short = short.longer()
-    return backend.made(graph)
+    code = None if short is None else import_module(".repeated.code", __package__).code_of(short, backend)
+    return backend.made(graph) if code is None else UnplannedProgram(graph, code, backend, is_short=True)
 
 
 class UnplannedProgram(NativeProgram):

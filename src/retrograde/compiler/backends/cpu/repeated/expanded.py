@@ -46,6 +46,17 @@ def expanded(short, draft, parts):
     return None
 
 
+def has_too_few(short, draft, parts):
+    """Whether launches that could not be expanded might be if there were more layers: if those of all layers are alike, they are
+    hindered by something else.
+    """
+    if not all([isinstance(part, NATIVE) for part in parts]):
+        return False
+    items = Items(short, draft, parts)
+    found = repeats(items.tokens, items.operands, LEAST_ALIKE)
+    return found is None or found.high - found.low + 1 < 2 * short.kept
+
+
 def _layers(items, tokens, short):
     """(the `Repeats` of launches, where leaves stand in the graph, the layer after which these are cut apart); None without any."""
     found = repeats(tokens, items.operands, LEAST_ALIKE)
