@@ -135,6 +135,15 @@ class Repeats:
         return not self.are_alike(self.references.sources[met]).all()
 
 
+    def is_met_whole(self):
+        """Whether an item that is not like those of other layers refers to all of them."""
+        met = self.within(self.low, self.high)[self.references.targets]
+        sources, layers = self.references.sources[met], self._layer[self.references.targets[met]]
+        is_other = ~self.are_alike(sources)
+        pairs = np.unique(np.stack([sources[is_other], layers[is_other]]), axis=1)
+        return pairs.size > 0 and int(np.bincount(pairs[0]).max()) == self.high - self.low + 1
+
+
 def repeats(tokens, operands, least, is_strict=False):
     """The `Repeats` of a sequence in which at least `least` layers are alike; None without any.
 

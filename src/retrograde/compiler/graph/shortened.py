@@ -26,7 +26,7 @@ class Short:
     """
 
     def __init__(self, full, nodes, numbers, found: Repeats, kept):
-        self.full, self._nodes, self._numbers, self._found, self.kept = full, nodes, numbers, found, kept
+        self.full, self._nodes, self._numbers, self._found, self._kept = full, nodes, numbers, found, kept
         self.cut = cut = found.low + kept - 1
         self.count = count = found.high - kept - cut
         #: Where in the sequence the updates stand, and then what is held.
@@ -93,9 +93,14 @@ class Short:
     def _item(self, key, layer):
         return self._found.item(Label(*key, layer))
 
+    @property
+    def alike(self):
+        """How many layers of the short graph are like those left out."""
+        return 2 * self._kept
+
     def longer(self):
         """One with more layers of the same graph; None if they are no help."""
-        return _short(self.kept + 1, self.full, self._nodes, self._numbers, self._found)
+        return _short(self._kept + 1, self.full, self._nodes, self._numbers, self._found)
 
     @property
     def told(self):

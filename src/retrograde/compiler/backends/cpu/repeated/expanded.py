@@ -47,14 +47,14 @@ def expanded(short, draft, parts):
 
 
 def has_too_few(short, draft, parts):
-    """Whether launches that could not be expanded might be if there were more layers: if those of all layers are alike, they are
-    hindered by something else.
+    """Whether launches that could not be expanded might be if there were more layers. Where more of them are alike than in the
+    graph, and one launch has to do with all of these, it would have to do with others as well.
     """
     if not all([isinstance(part, NATIVE) for part in parts]):
         return False
     items = Items(short, draft, parts)
     found = repeats(items.tokens, items.operands, LEAST_ALIKE)
-    return found is None or found.high - found.low + 1 < 2 * short.kept
+    return found is None or found.high - found.low + 1 <= short.alike or not found.is_met_whole()
 
 
 def _layers(items, tokens, short):
