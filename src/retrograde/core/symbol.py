@@ -21,13 +21,13 @@ STRAY = ("this value was traced by jit in a call that is over, and never had a n
 class Symbol:
     """A node of a traced or lazy graph. `args` are the op's arguments, with symbols where values stood; `inputs` are those
     symbols, in order, also those inside tuples and lists. `over` is set where a value was written in place: the nodes in whose
-    memory eager ops would have it, and whether it is nobody else's.
+    memory eager ops would have it, and whether it is nobody else's. `pattern` is the node that it is a copy of, or None.
     """
 
-    __slots__ = ("__weakref__", "args", "dtype", "inputs", "op", "over", "shape")
+    __slots__ = ("__weakref__", "args", "dtype", "inputs", "op", "over", "pattern", "shape")
 
-    def __init__(self, op, args, shape, dtype):
-        self.op, self.args, self.shape, self.dtype = op, args, shape, dtype
+    def __init__(self, op, args, shape, dtype, pattern=None):
+        self.op, self.args, self.shape, self.dtype, self.pattern = op, args, shape, dtype, pattern
         self.inputs = symbols_in(args) if args else []
 
     @property

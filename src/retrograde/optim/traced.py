@@ -1,6 +1,7 @@
 """A step of an optimizer inside `jit`: the same formula, recorded."""
 
 import weakref
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -56,27 +57,33 @@ def _trace_update(optimizer, group, parameter, gradient, tracer, formulas):
         tracer.watch(lambda: optimizer.age_of(group, optimizer.state.get(parameter, {})))
     tracer.on_failure(lambda: _forget(optimizer, parameter, known))
     state = optimizer.state_of(parameter, group)
-    counted = []
-    if optimizer.counts_steps:
-        state["step"] += 1
-        counted = [state["step"]]
+    counted = [state["step"]] if optimizer.counts_steps else []
     kept = [state[name] for name in optimizer.kept_of(parameter, group)]
     formula = lambda *read: _made(optimizer, group, age, parameter.dtype, read, state)
+    if _is_known(optimizer, gradient):
+        # Numbers of the group that are values may be others for the next parameter, if they are learned as well.
+        key = id(group["params"]), age, tuple([tracer.symbol(x) for x in group.values() if isinstance(x, Value)])
+        whole = partial(_counting, formula) if counted else formula
+        made = tracer.repeated(formulas, key, whole, [*counted, parameter, gradient, *kept])
+        _write(made, (*counted, parameter, *kept), {tracer.symbol(x) for x in (*counted, parameter, gradient, *kept)})
+        return
+    for step in counted:
+        step += 1
     if isinstance(gradient, RowGradient) and optimizer.updates_rows(group):
         # Positions may be equal: for each the same row is computed and written.
         positions, sums = gradient.summed()
         rows, *kept_rows = [take(x, positions, 0) for x in (parameter, *kept)]
         made, index = formula(*counted, rows, sums, *kept_rows), positions
-    elif _is_known(optimizer, gradient):
-        # Numbers of the group that are values may be others for the next parameter, if they are learned as well.
-        key = id(group["params"]), age, tuple([tracer.symbol(x) for x in group.values() if isinstance(x, Value)])
-        made = tracer.repeated(formulas, key, formula, [*counted, parameter, gradient, *kept])
-        _write(made, (parameter, *kept), {tracer.symbol(x) for x in (parameter, gradient, *kept)})
-        return
     else:
         made, index = formula(*counted, parameter, gradient, *kept), ...
     for target, value in zip((parameter, *kept), made, strict=True):
         target[index] = value
+
+
+def _counting(formula, step, *read):
+    """What a formula makes of one step more, after that."""
+    step = step + 1
+    return [step, *formula(step, *read)]
 
 
 def _write(made, targets, given):

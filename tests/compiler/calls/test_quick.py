@@ -7,6 +7,9 @@ import retrograde as rg
 from retrograde import nn
 
 pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`")
+from retrograde.compiler.calls import quick
+from retrograde.compiler.calls.quick import all_bound, all_same
+from retrograde.transforms.watches import Held
 
 
 def policy():
@@ -88,3 +91,58 @@ def test_a_position_out_of_range_is_an_error_each_time():
         with pytest.raises(rg.errors.OutOfRangeError):
             fast(rg.tensor([3]))
     assert fast(rg.tensor([0])).tolist() == [[0.0, 1.0]]
+
+
+DEEP = 150
+
+
+def deep():
+    layers = nn.ModuleList([nn.Linear(2, 2) for _ in range(DEEP)])
+
+    def forward(x):
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    return layers, forward
+
+
+@pytest.mark.parametrize("number", [0, 31, 32, 63, 64, 127, 128, DEEP - 1])
+def test_another_weight_in_any_of_many_layers_is_noticed(number):
+    layers, forward = deep()
+    fast, x = rg.jit(forward), np.ones((300, 2), np.float32)
+    check(forward, fast, x)
+    layers[number].weight = nn.Parameter(rg.ones(2, 2))
+    check(forward, fast, x)
+    assert fast.traces == 2
+    layers[number].weight.data = rg.full((2, 2), 0.5)
+    check(forward, fast, x)
+    layers[number].weight.data[...] = 0.25
+    check(forward, fast, x)
+    assert fast.traces == 2
+
+
+@pytest.mark.parametrize("count", [0, 1, 64, 65, 200])
+def test_many_tests_are_all_asked_whoever_they_are_written_out_with(count):
+    values = [rg.ones(1) for _ in range(count)]
+    arrays = [value.raw for value in values]
+    held = dict(enumerate(values))
+    same, bound = all_same([Held(held, number, value) for number, value in held.items()]), all_bound(values, arrays)
+    assert same() is True and bound() is True
+    for number in range(count):
+        held[number], kept = None, held[number]
+        assert same() is False
+        del held[number]
+        assert same() is False
+        held[number], arrays[number] = kept, None
+        assert same() is True and bound() is False
+        arrays[number] = values[number].raw
+    assert same() is True and bound() is True
+
+
+def test_tests_of_one_text_are_compiled_once():
+    table = {number: rg.ones(1) for number in range(640)}
+    before = quick._compiled.cache_info()
+    all_same([Held(table, number, value) for number, value in table.items()])
+    after = quick._compiled.cache_info()
+    assert after.misses - before.misses <= 1 and after.hits - before.hits >= 9

@@ -70,6 +70,16 @@ def test_a_short_graph_is_that_of_a_network_of_fewer_layers(optimizer):
     assert key_of(short.graph)[0] == key_of(fewer)[0]
 
 
+def test_a_longer_graph_keeps_one_layer_more_on_each_side_and_there_is_one():
+    full = graph_of([Block() for _ in range(20)], chained)
+    short = shortened(full)
+    longer = short.longer()
+    assert longer.count == short.count - 2 and longer.cut == short.cut + 1
+    fewer = graph_of([Block() for _ in range(20 - longer.count)], chained)
+    assert key_of(longer.graph)[0] == key_of(fewer)[0]
+    assert longer.longer() is None
+
+
 def test_what_is_told_of_two_depths_differs_alone():
     one, other = (shortened(graph_of([Block() for _ in range(depth)], chained)) for depth in (20, 24))
     assert key_of(one.graph)[0] == key_of(other.graph)[0]
@@ -89,13 +99,25 @@ def test_leaves_are_found_in_the_layers_that_are_left_out():
     assert {id(leaf) for leaf in found} <= {id(leaf) for leaf in full.state} - {id(leaf) for leaf in kept}
 
 
+def drawing(blocks, x):
+    for block in blocks:
+        x = nn.functional.dropout(block(x), 0.5)
+    return x
+
+
 @pytest.mark.parametrize(("layers", "function"), [
     ([Block() for _ in range(8)], chained),
+    ([Block() for _ in range(20)], drawing),
     ([Block() if n % 9 else Odd() for n in range(24)], chained),
     ([Block() for _ in range(20)], summed),
-], ids=["few", "not alike", "read from outside"])
+], ids=["few", "that draw", "not alike", "read from outside"])
 def test_layers_that_cannot_be_left_out_are_not(layers, function):
     assert shortened(graph_of(layers, function)) is None
+
+
+def test_what_is_drawn_outside_of_layers_is_no_hindrance():
+    noisy = lambda blocks, x: chained(blocks, sum((rg.rand(3, WIDTH) for _ in range(3)), x))
+    assert shortened(graph_of([Block() for _ in range(20)], noisy)) is not None
 
 
 def test_layers_with_equal_constants_of_their_own_are_alike():

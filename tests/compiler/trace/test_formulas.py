@@ -8,10 +8,12 @@ import pytest
 import retrograde as rg
 from retrograde import nn, optim
 from retrograde.compiler.graph.recorder import Recorder
+from retrograde.compiler.graph.signatures import Signatures, contents_of
 from retrograde.compiler.pipeline import planned
 from retrograde.compiler.trace.formulas import applied
 from retrograde.compiler.trace.trace import Trace
 from retrograde.core.mode import changed
+from retrograde.core.symbol import symbols_in
 from tests.compiler.snapshots.telling import graph_of
 from tests.optim.test_traced import CASES
 from training_steps import training_step
@@ -100,6 +102,24 @@ def test_zeros_keep_their_sign_in_copies(trace):
     found = [trace.apply_to(lambda x: [rg.copysign(x, -float("0.0"))], x)[0] for x in _vectors(4)]
     assert trace.calls == 2
     assert [repr(_constants(y)[0]) for y in found] == ["-0.0"] * 4
+
+
+def test_copies_know_what_they_are_copies_of_and_have_its_signature(trace):
+    rate = float("0.25")
+    formula = lambda x, y: [rg.concatenate([rg.exp(x) * (1 - rate), y], 0) + 2.5, x * (1 - rate)]
+    found = [trace.apply_to(formula, *pair) for pair in zip(_vectors(4), _vectors(4), strict=True)]
+    signatures, count = Signatures(contents_of), 0
+    for recorded, copied in ((found[0], results) for results in found[2:]):
+        pairs = [(one.raw, other.raw) for one, other in zip(recorded, copied, strict=True)]
+        while pairs:
+            one, other = pairs.pop()
+            assert signatures[one][0] == signatures[other][0]
+            if other.op is not None:
+                assert other.pattern is one and len(one.inputs) == len(other.inputs) and len(symbols_in(other.args)) == len(other.inputs)
+                pairs += zip(one.inputs, other.inputs, strict=True)
+                count += 1
+    assert count == 2 * 5
+    assert all(result.raw.pattern is None for result in (*found[0], *found[1]))
 
 
 def test_a_formula_that_changes_is_asked_each_time(trace):

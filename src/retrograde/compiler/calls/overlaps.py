@@ -20,7 +20,8 @@ def overlap(arrays, written):
     # By where they begin: arrays that begin behind the end of this one need not be asked.
     found.sort(key=itemgetter(0))
     for i, (_, end, array, is_written) in enumerate(found):
-        for start, _, other, is_other_written in found[i + 1 :]:
+        for n in range(i + 1, len(found)):
+            start, _, other, is_other_written = found[n]
             if start >= end:
                 break
             if (is_written or is_other_written) and shares(array, other):

@@ -4,7 +4,8 @@ A program may run for less time than it takes to ask, loop by loop, whether all 
 very objects that the step is bound to; where the answer is no, it gives NotImplemented, and the caller goes the usual way.
 """
 
-from operator import is_
+from functools import lru_cache
+from operator import attrgetter, is_
 
 import numpy as np
 
@@ -12,18 +13,34 @@ from ...core import edits, writes
 
 #: What Python raises where something is no longer there.
 _GONE = "(LookupError, AttributeError, ValueError, TypeError, ReferenceError)"
+#: So many tests are written out in one function: Python takes some 12 µs to compile each, and a network has thousands of them.
+_MOST = 64
 
 
 def all_same(watches):
     """A function without arguments that says whether all `watches` find what they found."""
+    parts = [_all_same(watches[first : first + _MOST]) for first in range(0, max(len(watches), 1), _MOST)]
+    return parts[0] if len(parts) == 1 else lambda: all(part() for part in parts)
+
+
+def _all_same(watches):
     tests, names = _tests(watches)
     lines = ["def same():", " try:", *[f"  if not {test}: return False" for test in tests], "  return True"]
-    exec("\n".join([*lines, f" except {_GONE}: return False"]), names)  # noqa: S102 - as below
+    exec(_compiled("\n".join([*lines, f" except {_GONE}: return False"])), names)  # noqa: S102 - as below
     return names["same"]
+
+
+@lru_cache(maxsize=64)
+def _compiled(text):
+    """The code of a text, which is the same for the parameters of one layer and for those of the next."""
+    return compile(text, "<tests>", "exec")
 
 
 def all_bound(values, arrays):
     """A function without arguments that says whether the `values` hold the `arrays`, which may change."""
+    if len(values) > _MOST:
+        raw = attrgetter("raw")
+        return lambda: all(map(is_, map(raw, values), arrays))
     tests = " and ".join([f"value{i}.raw is arrays[{i}]" for i in range(len(values))])
     names = {"arrays": arrays, **{f"value{i}": value for i, value in enumerate(values)}}
     exec(f"def bound(): return {tests or True}", names)  # noqa: S102 - as below

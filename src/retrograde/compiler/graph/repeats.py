@@ -8,6 +8,7 @@ the layer. That layers are alike is then read from the references: item (run, pl
 layers that are as far away, or to one and the same item outside.
 """
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +86,12 @@ class Repeats:
 
     def label(self, item):
         """The `Label` of an item; None outside of runs."""
-        run = int(self._run[item])
-        return None if run < 0 else Label(run, int(self._place[item]), int(self._layer[item]))
+        run, place, layer = self._labels[item]
+        return None if run < 0 else Label(run, place, layer)
+
+    @cached_property
+    def _labels(self):
+        return list(zip(self._run.tolist(), self._place.tolist(), self._layer.tolist(), strict=True))
 
     def within(self, first, last):
         """For each item whether it is of one of the layers `first` to `last`."""
@@ -128,6 +133,15 @@ class Repeats:
         """Whether an item that is not like those of other layers refers to one of layers `first` to `last`."""
         met = self.within(first, last)[self.references.targets]
         return not self.are_alike(self.references.sources[met]).all()
+
+
+    def is_met_whole(self):
+        """Whether an item that is not like those of other layers refers to all of them."""
+        met = self.within(self.low, self.high)[self.references.targets]
+        sources, layers = self.references.sources[met], self._layer[self.references.targets[met]]
+        is_other = ~self.are_alike(sources)
+        pairs = np.unique(np.stack([sources[is_other], layers[is_other]]), axis=1)
+        return pairs.size > 0 and int(np.bincount(pairs[0]).max()) == self.high - self.low + 1
 
 
 def repeats(tokens, operands, least, is_strict=False):

@@ -14,18 +14,21 @@ from .signatures import Signatures, contents_of
 
 #: The fewest layers that are worth it.
 LEAST_LAYERS = 10
-#: How many layers that are like the others stay before those that are left out, and after them.
-_BEFORE, _AFTER = 3, 3
+#: How many layers that are like the others stay before those that are left out, and as many after them. The launches of most
+#: programs repeat among the fewest; those of small layers, where loops reach from one into the next, may need more.
+_FEWEST, _MOST = 2, 3
 
 
 class Short:
-    """The `graph` without the layers after `cut`, `count` of them.
+    """The `graph` without the layers after `cut`, `count` of them: `kept` that are like these stay on each side.
 
     nodes    those of the full graph, in order, with the number of each by node: they are the first items of the sequence
     """
 
-    def __init__(self, full, nodes, numbers, found: Repeats, cut, count):
-        self.full, self.cut, self.count, self._nodes, self._numbers, self._found = full, cut, count, nodes, numbers, found
+    def __init__(self, full, nodes, numbers, found: Repeats, kept):
+        self.full, self._nodes, self._numbers, self._found, self._kept = full, nodes, numbers, found, kept
+        self.cut = cut = found.low + kept - 1
+        self.count = count = found.high - kept - cut
         #: Where in the sequence the updates stand, and then what is held.
         self._updates = len(nodes) + len(full.results)
         self._held = self._updates + len(full.updates)
@@ -91,6 +94,15 @@ class Short:
         return self._found.item(Label(*key, layer))
 
     @property
+    def alike(self):
+        """How many layers of the short graph are like those left out."""
+        return 2 * self._kept
+
+    def longer(self):
+        """One with more layers of the same graph; None if they are no help."""
+        return _short(self._kept + 1, self.full, self._nodes, self._numbers, self._found)
+
+    @property
     def told(self):
         """What tells the full graph from others with the same short one."""
         state = [self._numbers.get(leaf, -1) for leaf in self.full.state]
@@ -105,31 +117,47 @@ def shortened(graph):
     numbers = {node: number for number, node in enumerate(nodes)}
     tokens, operands = _sequence(graph, nodes, numbers)
     found = repeats(tokens, operands, LEAST_LAYERS, is_strict=True)
-    if found is None or not found.are_chained:
+    if found is None or not found.are_chained or _is_drawn(nodes, found):
         return None
-    cut = found.low + _BEFORE - 1
-    count = found.high - _AFTER - cut
-    if count < 2 or found.met_from_outside(cut + 1, cut + count):
-        return None
-    try:
-        short = Short(graph, nodes, numbers, found, cut, count)
-    except IndexError:  # a layer refers to one that is further away than there are others
-        return None
-    # By leaves and gradients layers are known among launches. Those without any are loops that Python unrolled.
-    return short if len(short.graph.state) < len(graph.state) or len(short.graph.held) < len(graph.held) else None
+    return _short(_FEWEST, graph, nodes, numbers, found)
+
+
+def _short(fewest, graph, nodes, numbers, found):
+    """The `Short` of a graph that keeps the fewest layers that will do; None without any."""
+    for kept in range(fewest, _MOST + 1):
+        first, last = found.low + kept, found.high - kept
+        if last <= first or found.met_from_outside(first, last):
+            continue
+        try:
+            short = Short(graph, nodes, numbers, found, kept)
+        except IndexError:  # a layer refers to one that is further away than there are others
+            continue
+        # By leaves and gradients layers are known among launches. Those without any are loops that Python unrolled.
+        if len(short.graph.state) < len(graph.state) or len(short.graph.held) < len(graph.held):
+            return short
+    return None
 
 
 def _may_repeat(nodes):
-    """Whether half of the nodes are of kinds of which there are as many as layers: a quick look, since most graphs have none."""
-    counts = Counter([(id(node.op), node.shape) for node in nodes])
-    return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes) >= LEAST_LAYERS * 8
+    """Whether half of the nodes are of ops of which there are as many as layers: a quick look, since most graphs have none."""
+    if len(nodes) < LEAST_LAYERS * 8:
+        return False
+    counts = Counter([node.op for node in nodes])
+    return 2 * sum([count for count in counts.values() if count >= LEAST_LAYERS]) >= len(nodes)
+
+
+def _is_drawn(nodes, found):
+    """Whether layers draw random numbers: their launches differ in how far a generator has gone, and cannot be repeated."""
+    of_one = np.flatnonzero(found.within(found.low, found.low)[: len(nodes)]).tolist()
+    return any([getattr(nodes[number].op, "name", "").startswith("random_") for number in of_one])
 
 
 def _sequence(graph, nodes, numbers):
     """(tokens, operands) of the nodes, and after them of results, updates and what is held."""
     # Each layer may have constants of its own, as that by which a generator goes on.
     signatures = Signatures(contents_of)
-    tokens = [signatures[node][0] for node in nodes]
+    # Most nodes of a deep network are those of the updates of its parameters, which are copies of a few.
+    tokens = [signatures[node if node.pattern is None else node.pattern][0] for node in nodes]
     operands = [[numbers[a] for a in node.inputs] for node in nodes]
     for leaf in graph.inputs:  # of which each is another one
         if leaf in numbers:

@@ -9,7 +9,9 @@ from ...core.symbol import Symbol
 #: Arrays of up to so many bytes may be compared by their numbers.
 SMALL_CONSTANT = 4096
 _NESTED = frozenset([tuple, list])
-_PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), type(Ellipsis)])
+#: Of these one is equal to another of its class where it is the same; zeros of different sign are equal as well.
+_EXACT = frozenset([bool, int, str, bytes, type(None), type(Ellipsis)])
+_PRINTED = frozenset([float, complex, slice])
 
 
 class Signatures(dict):
@@ -41,6 +43,9 @@ class Signatures(dict):
                 found.append((a.shape, a.dtype))
             elif a.__class__ in _NESTED:
                 found.append((a.__class__, self._keys_of(a, constants)))
+            elif a.__class__ in _EXACT:
+                constants.append(a)
+                found.append((a.__class__, a))
             else:
                 constants.append(a)
                 found.append(self._key_of(a))
@@ -57,8 +62,10 @@ def contents_of(constant):
 def identity_of(constant):
     """What tells a constant from others: its type and number; of what is in memory, and of objects, which one it is."""
     kind = constant.__class__
-    if kind in _PLAIN or kind is slice:
-        return kind, repr(constant)  # which tells zeros of different sign apart
+    if kind in _EXACT:
+        return kind, constant
+    if kind in _PRINTED:
+        return kind, repr(constant)
     if isinstance(constant, np.generic):
         return kind, constant.tobytes()
     if isinstance(constant, np.ndarray) and constant.size and (constant.size == 1 or not any(constant.strides)):

@@ -50,8 +50,10 @@ class Arena:
 
     def _take(self, size):
         """Where the lowest gap of `size` bytes begins, which are taken from it."""
-        place = next(i for i, (start, end) in enumerate(self._gaps) if end - start >= size)
-        start, end = self._gaps[place]
+        place, (start, end) = 0, self._gaps[0]
+        while end - start < size:  # the last one has no end
+            place += 1
+            start, end = self._gaps[place]
         self._gaps[place : place + 1] = [(start + size, end)] if end - start > size else []
         return start
 

@@ -11,23 +11,33 @@ from ...core.symbol import Symbol, replaced
 _NESTED = frozenset([tuple, list])
 
 
+class _Copied(NamedTuple):
+    """A node that each copy of a formula has for itself: whether symbols are among its arguments alone, and not within others, and
+    where among these are numbers of the formula's own.
+    """
+
+    node: Symbol
+    is_flat: bool
+    own: tuple
+
+
 class Formula(NamedTuple):
     """What was recorded of a formula.
 
     operands  by the number of each operand its node, in the order in which they were read first: that is the order of state
     nodes     those that it put down, arguments first
     results   what it gave, as (algebra, node)
-    own       the identities of numbers among the arguments that are other objects in each recording: which constants of a loop
-              are one object decides how often they are written
+    copies    what is copied, once it is known. Numbers that are other objects in each recording are so in each copy: which
+              constants of a loop are one object decides how often they are written
     """
 
     operands: dict
     nodes: list
     results: list
-    own: frozenset = frozenset()
+    copies: tuple = ()
 
     def agreed(self, other):
-        """This formula, with its own numbers known, if `other` is the same for other operands; None if it is not."""
+        """This formula, of which is known what is copied, if `other` is the same for other operands; None if it is not."""
         if list(self.operands) != list(other.operands) or len(self.nodes) != len(other.nodes):
             return None
         pairs = dict(zip(self.operands.values(), other.operands.values(), strict=True))
@@ -37,26 +47,32 @@ class Formula(NamedTuple):
                 return None
             pairs[one] = two
         are_results = [(algebra, pairs.get(node, node)) for algebra, node in self.results] == other.results
-        return self._replace(own=frozenset(own)) if are_results else None
+        return self._replace(copies=tuple(self._copies(own))) if are_results else None
+
+    def _copies(self, own):
+        """What is copied, if `own` are the identities of the formula's own numbers. What depends on no operand, such as a factor
+        that all share, is the node that is there.
+        """
+        made = set(self.operands.values())
+        for node in self.nodes:
+            if not made.isdisjoint(node.inputs):
+                made.add(node)
+                is_flat = len(node.inputs) == len([a for a in node.args if isinstance(a, Symbol)])
+                yield _Copied(node, is_flat, tuple([place for place, a in enumerate(node.args) if id(a) in own]))
 
     def copied(self, trace, values):
         """What the formula gives for other values."""
         made = {node: trace.symbol(values[number]) for number, node in self.operands.items()}
         numbers = {}
-        for node in self.nodes:
-            # What depends on no operand, such as a factor that all share, is the node that is there.
-            for a in node.inputs:
-                if a in made:
-                    args = replaced(node.args, lambda a: made.get(a, a))
-                    made[node] = trace.node(node.op, self._with_own(args, numbers) if self.own else args, node.shape, node.dtype)
-                    break
+        for node, is_flat, own in self.copies:
+            if is_flat:
+                args = [made.get(a, a) if a.__class__ is Symbol else a for a in node.args]
+            else:
+                args = [*replaced(node.args, lambda a: made.get(a, a))]
+            for place in own:
+                args[place] = numbers.setdefault(id(args[place]), _anew(args[place]))
+            made[node] = trace.copied(node, tuple(args))
         return [trace.value(algebra, made.get(node, node)) for algebra, node in self.results]
-
-    def _with_own(self, args, numbers):
-        """`args` with other objects in the place of the formula's own numbers, the same `numbers` for the same ones."""
-        if self.own.isdisjoint(map(id, args)):
-            return args
-        return tuple([numbers.setdefault(id(a), _anew(a)) if id(a) in self.own else a for a in args])
 
 
 def applied(trace, known, key, formula, values):
@@ -77,7 +93,7 @@ def applied(trace, known, key, formula, values):
 
 def _recorded(trace, formula, values):
     """What a formula gives for some values, and the `Formula` that was recorded, None of one that did more than compute."""
-    nodes, before, noted = [], trace.snapshot(), _noted(trace)
+    nodes, noted = [], _noted(trace)
     trace.logs.append(nodes)
     try:
         found = formula(*values)
@@ -87,7 +103,7 @@ def _recorded(trace, formula, values):
     operands = dict(read)
     # Two operands of one node could not be told apart.
     is_plain = len(set(operands.values())) == len(operands) and all([isinstance(value.raw, Symbol) for value in found])
-    if not is_plain or _has_written(trace, before) or _noted(trace) != noted:
+    if not is_plain or _noted(trace) != noted:
         return found, None
     return found, Formula(operands, nodes, [(value.algebra, value.raw) for value in found])
 
@@ -129,13 +145,7 @@ def _read(trace, values):
 
 
 def _noted(trace):
-    """How much a trace takes for granted: what a formula adds to it, as by reading a number, must be asked of all operands."""
-    return [len(noted) for noted in (trace.numbers, trace.watched, trace.edits, trace.in_rows, trace.gradients)]
-
-
-def _has_written(trace, before):
-    """Whether anything holds something else than `before`, a snapshot of the trace."""
-    count, states = before
-    written, now = trace.snapshot()
-    starts = {id(capture): capture.start for capture in trace.captured()}
-    return written != count or any([symbol is not states.get(key, (starts[key],))[0] for key, (symbol, _) in now.items()])
+    """How much a trace takes for granted: what a formula adds to it, as by reading a number, must be asked of all operands. What it
+    writes is not among what it gives.
+    """
+    return [trace.changes, *[len(noted) for noted in (trace.numbers, trace.watched, trace.edits, trace.in_rows, trace.gradients)]]

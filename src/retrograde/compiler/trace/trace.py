@@ -38,6 +38,8 @@ class Trace(Recorder):
         self.captures, self.gradients, self._by_array = {}, {}, {}
         self.numbers, self.watched, self._undo, self._kept = [], [], [], []
         self._made, self._own, self.edits = {}, {}, {}
+        #: How often anything was written to.
+        self.changes = 0
         #: Floats that were read, of those made of tensors from outside.
         self._read = []
         #: (value, its record at first) of tensors from outside whose `requires_grad` is set or read, by identity.
@@ -65,6 +67,10 @@ class Trace(Recorder):
                 break
         return self._with_effect(op, args, shape, dtype) if op.has_effect else self._noted(Symbol(op, args, shape, dtype))
 
+    def copied(self, node, args):
+        """A node that is the same as one of the trace but for its operands, and for numbers that are other objects."""
+        return self._noted(Symbol(node.op, args, node.shape, node.dtype, node))
+
     def _noted(self, node):
         for log in self.logs:
             log.append(node)
@@ -87,20 +93,21 @@ class Trace(Recorder):
 
     def symbol(self, value):
         """The symbol of a value; a tensor from outside is captured."""
-        if isinstance(value.raw, Symbol):
-            return value.raw
+        raw = value.raw
+        if isinstance(raw, Symbol):
+            return raw
         capture = self.captures.get(id(value))
         if capture is None and id(value) in self._detached:
             return self.symbol(self._origin(value))
         if capture is None:
             # Two tensors that hold one array are one leaf: what is written to the one is seen by the other.
-            capture = self._by_array.get(id(value.raw)) or Capture(value)
+            capture = self._by_array.get(id(raw)) or Capture(value)
             if value is not capture.value and id(value) not in self._own:
                 capture.twins.append(value)
             if id(value) in self.leaves:
                 capture.record = self.leaves[id(value)][1]
-            self.captures[id(value)] = self._by_array[id(value.raw)] = capture
-            self._kept += [value, value.raw]  # whose identities stay theirs
+            self.captures[id(value)] = self._by_array[id(raw)] = capture
+            self._kept += [value, raw]  # whose identities stay theirs
             self.freeze(value)
         return capture.now
 
@@ -137,6 +144,7 @@ class Trace(Recorder):
         """Let `value` hold `data`, a value or an array of its shape and dtype, from here on."""
         value = self._origin(value)
         self.check_within(value)
+        self.changes += 1
         symbol = data.raw if isinstance(data, Value) else data
         self.set_aside(value)
         if isinstance(symbol, Symbol) and symbol.op is not None and not self.is_plain(value):

@@ -12,6 +12,7 @@ from retrograde.compiler.backends.cpu import stored
 from retrograde.compiler.backends.cpu.build import BuiltProgram
 from retrograde.compiler.backends.cpu.cache import Cache
 from retrograde.compiler.backends.cpu.launches import Launch
+from retrograde.compiler.backends.cpu.repeated import code as repeated_code
 from retrograde.compiler.backends.cpu.repeated import expanded as expanding
 from retrograde.compiler.backends.cpu.stored import UnplannedProgram
 from retrograde.compiler.backends.cpu.units import library
@@ -302,3 +303,38 @@ def test_drawn_networks_give_what_their_whole_programs_give(seed, monkeypatch):
     found = outcome()
     monkeypatch.setattr(stored, "shortened", lambda graph: None)
     assert outcome() == found
+
+
+class Wide(nn.Module):
+    """A layer of which many rows go through all layers while they are in cache, by one launch."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.up, self.down = nn.LayerNorm(64), nn.Linear(64, 128), nn.Linear(128, 64)
+
+    def forward(self, x):
+        return x + self.down(nn.functional.gelu(self.up(self.norm(x))))
+
+
+def test_more_layers_are_planned_where_launches_of_these_might_be_alike(monkeypatch):
+    tried = []
+    monkeypatch.setattr(repeated_code, "expanded", lambda short, *rest: tried.append(short.alike) or expanding.expanded(short, *rest))
+    ran(*step_of(Attention, rg.optim.AdamW))
+    assert tried == [4]
+    tried.clear()
+    ran(*step_of(Gated, rg.optim.SGD))
+    assert tried == [4, 6]
+    tried.clear()
+    network = nn.Sequential(*[Wide() for _ in range(14)])
+    optimizer = rg.optim.AdamW(network.parameters(), 1e-3)
+
+    @rg.jit
+    def step(x):
+        optimizer.zero_grad()
+        loss = (network(x) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    step(rg.ones(1024, 64))
+    assert tried == [4] and type(program(step)) is BuiltProgram

@@ -81,10 +81,11 @@ class _Slots:
     def __call__(self, buffer):
         buffer = self._storage(buffer)
         # By identity: scratch memory and constants have no equality that would tell them apart.
-        if id(buffer) not in self._places:
-            self._places[id(buffer)] = len(self._places)
+        place = self._places.get(id(buffer))
+        if place is None:
+            place = self._places[id(buffer)] = len(self._places)
             self.buffers.append(buffer)  # kept alive, so that its identity stays its own
-        return self._places[id(buffer)]
+        return place
 
 
 def _segments(parts):

@@ -47,7 +47,11 @@ class Launch(NamedTuple):
 
     def put(self, slot, words):
         """Add what its function reads to `words`; where that begins. `slot(buffer)` is a buffer's place among pointers."""
-        places = [slot(buffer) for buffer in self.buffers]
-        # By name, since the unit may not be compiled yet when words are laid out.
-        functions = [(i, word.name) for i, word in enumerate(self.words, len(places)) if word.__class__ is Unit]
-        return words.add([*places, *[0 if word.__class__ is Unit else word for word in self.words]], functions=functions)
+        found, functions = [*map(slot, self.buffers)], []
+        for word in self.words:
+            if word.__class__ is Unit:
+                # By name, since the unit may not be compiled yet when words are laid out.
+                functions.append((len(found), word.name))
+                word = 0
+            found.append(word)
+        return words.add(found, functions=functions)

@@ -1,6 +1,7 @@
 """Packing: the code of a program as bytes, and back. It is plain data: numbers, names of units and ops, and where all lies."""
 
 import marshal
+from functools import cache
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def packed(code, graph, arrays, precision):
         [number(o) for o in layout.fresh], [(number(o), at) for o, at in layout.places.items()], layout.arena_bytes]
     buffers = [number(o) for o in code.buffers]
     segments = [part if part.__class__ is tuple else objects.call(part) for part in code.segments]
-    written = np.array(words.numbers, np.int64).tobytes(), list(words.places), list(words.functions.items())
+    written = words.data.tobytes(), list(words.places), list(words.functions.items())
     return marshal.dumps((
         objects.specs, list(objects.made.items()), placed, buffers, written, code.steps, segments, code.is_parallel, code.units,
         precision))
@@ -138,6 +139,7 @@ class _Objects:
         return "array", shape, dtype, found.tobytes()
 
 
+@cache
 def _dtype_name(dtype):
     try:
         is_known = np.dtype(name_of(dtype)) == dtype

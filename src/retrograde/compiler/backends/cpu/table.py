@@ -1,6 +1,7 @@
 """Tables: launches as the words that native code reads."""
 
 import ctypes
+from functools import cached_property
 
 import numpy as np
 
@@ -28,10 +29,15 @@ class Words:
         self.functions.update({at + place: name for place, name in functions})
         return at
 
+    @cached_property
+    def data(self):
+        """The numbers as an array, when all have been added."""
+        return np.array(self.numbers, np.int64)
+
     def array(self, address):
         """All words, with addresses filled in; `address(name)` is that of a function."""
         # Addresses are of this process: what is kept on disk are places and names.
-        found = np.array(self.numbers, np.int64)
+        found = self.data.copy()
         found[self.places] = address_of(found) + 8 * found[self.places]
         for place, name in self.functions.items():
             found[place] = address(name)

@@ -4,7 +4,7 @@ from .....errors import VerifierError
 from ....pipeline import planned
 from ....verify_setting import is_on
 from ..build import code_with, loaded
-from .expanded import expanded
+from .expanded import expanded, has_too_few
 from .same import difference
 
 
@@ -14,7 +14,8 @@ def code_of(short, backend):
     parts = backend.written(draft, backend.target())
     found = expanded(short, draft, parts)
     if found is None:
-        return None
+        longer = short.longer() if has_too_few(short, draft, parts) else None
+        return None if longer is None else code_of(longer, backend)
     if is_on():
         _verify(short.full, found, backend)
     return code_with(short.full, found.layout, found.launches, loaded(parts), lambda buffer: buffer)

@@ -46,6 +46,17 @@ def expanded(short, draft, parts):
     return None
 
 
+def has_too_few(short, draft, parts):
+    """Whether launches that could not be expanded might be if there were more layers. Where more of them are alike than in the
+    graph, and one launch has to do with all of these, it would have to do with others as well.
+    """
+    if not all([isinstance(part, NATIVE) for part in parts]):
+        return False
+    items = Items(short, draft, parts)
+    found = repeats(items.tokens, items.operands, LEAST_ALIKE)
+    return found is None or found.high - found.low + 1 <= short.alike or not found.is_met_whole()
+
+
 def _layers(items, tokens, short):
     """(the `Repeats` of launches, where leaves stand in the graph, the layer after which these are cut apart); None without any."""
     found = repeats(tokens, items.operands, LEAST_ALIKE)
@@ -109,7 +120,7 @@ class _Expansion:
     def __init__(self, short, draft, items, found, anchors, cut):
         self._short, self._draft, self._items, self._found, self._anchors = short, draft, items, found, anchors
         self._cut, self._count = cut, short.count
-        self._made, self._operands = {}, {}
+        self._made, self._operands, self._copied = {}, {}, {}
         self._launches, self._updates = [], []
         self._results, self._held, self._aliases = {}, {}, {}
 
@@ -194,20 +205,29 @@ class _Expansion:
 
     def _buffer(self, key):
         """The buffer of a place in a layer of the full program: (run, place, layer)."""
-        if key not in self._made:
+        found = self._made.get(key)
+        if found is None:
             run, place, layer = key
-            is_added = self._is_added(layer)
-            known = self._cut if is_added else layer if layer <= self._cut else layer - self._count
-            thing = self._items.things[self._found.item(Label(run, place, known))]
-            if not is_added:
-                thing = self._kept(thing)
-            elif (at := _place(self._items, self._short, thing)) is not None:
-                thing = self._short.leaf(at[0], layer + self._anchors[at[0]])
+            if self._is_added(layer):
+                found = self._added(run, place, layer)
             else:
-                is_scratch = isinstance(thing, Scratch)
-                thing = Scratch(thing.nbytes) if is_scratch else Symbol(None, (), thing.shape, thing.dtype)
-            self._made[key] = thing
-        return self._made[key]
+                found = self._kept(self._thing(run, place, layer if layer <= self._cut else layer - self._count))
+            self._made[key] = found
+        return found
+
+    def _thing(self, run, place, layer):
+        """The thing at a place in a layer of the short program."""
+        return self._items.things[self._found.item(Label(run, place, layer))]
+
+    def _added(self, run, place, layer):
+        """The buffer of a place in a layer that was left out: what it is in the layer before the cut, of this layer."""
+        if (run, place) not in self._copied:
+            thing = self._thing(run, place, self._cut)
+            self._copied[run, place] = thing, _place(self._items, self._short, thing)
+        thing, at = self._copied[run, place]
+        if at is not None:
+            return self._short.leaf(at[0], layer + self._anchors[at[0]])
+        return Scratch(thing.nbytes) if isinstance(thing, Scratch) else Symbol(None, (), thing.shape, thing.dtype)
 
     def _put(self, number, output, layer):
         """Take an output of a layer into the layout."""
