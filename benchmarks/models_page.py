@@ -1,7 +1,7 @@
-"""The figures of the page *Real models*: `python -m benchmarks.models_page [FILE...]` writes its table and its chart.
+"""The figures of the page *Real models*: `python -m benchmarks.models_page [FILE...]` writes its tables and its chart.
 
 They are made of `docs/benchmarks/models.json`, in which the cases of the files that are named take the place of those that were
-there; `python -m benchmarks models --json FILE` writes such files.
+there for the same machine; `python -m benchmarks models --json FILE` writes such files. The chart is that of the first machine.
 """
 
 import importlib
@@ -17,12 +17,14 @@ DOCS = Path(__file__).parents[1] / "docs"
 FIGURES, PAGE, CHART = DOCS / "benchmarks" / "models.json", DOCS / "real_models.md", DOCS / "benchmarks" / "models.svg"
 #: What stands between these lines of the page is written here.
 BEGIN, END = "<!-- python -m benchmarks.models_page -->\n", "<!-- end -->\n"
+#: What stands between a machine and how busy it was.
+_LOAD = ", load average "
 _TICKS = (0.5, 0.7, 1, 1.5, 2, 3, 5, 8, 12, 20)
 _HEAD = ("", "retrograde", "beside", "its figure", "1 thread", "2 threads", "goal", "met")
 
 
 def table(found):
-    """The table of the page, from the cases of a file by name."""
+    """The table of a machine, from its cases by name."""
     lines = [_HEAD, ("---",) * len(_HEAD)]
     for case in models.CASES:
         if case.name in found:
@@ -33,9 +35,9 @@ def table(found):
     return "\n\n".join([f"Measured on {_machines(found)}.", text, *(["\n".join(notes)] if notes else [])]) + "\n"
 
 
-def pairs(case):
-    """(goal or None, the rival, what it is compared with) of all that a case compares."""
-    named = [(goal, *pair.partition(" / ")[::2]) for pair, goal in case.goals.items()]
+def pairs(case, found):
+    """(goal or None, the rival, what it is compared with) of all that a case compares, with the goals of the machine that found it."""
+    named = [(goal, *pair.partition(" / ")[::2]) for pair, goal in found["goals"].items()]
     told = {OURS, *[name for pair in named for name in pair[1:]]}
     named += [(None, rival, "") for rival in case.rivals if rival not in told]
     return [(goal, rival, ours or OURS) for goal, rival, ours in named]
@@ -49,7 +51,7 @@ def ratio(found, rival, ours, threads):
 
 def _rows_of_steps(case, found):
     rows = []
-    for goal, rival, ours in pairs(case):
+    for goal, rival, ours in pairs(case, found):
         figures = [found["medians"].get(case.judged(name, 1)) for name in (ours, rival)]
         ratios = [ratio(found, rival, ours, threads) for threads in (1, 2)]
         label = case.title if ours == OURS else f"the same with {ours.partition(', ')[2]}"
@@ -98,7 +100,7 @@ def _machines(found):
     """What was measured on, and whether other work ran there."""
     named = {}
     for case in found.values():
-        machine, _, load = case["machine"].partition(", load average ")
+        machine, _, load = case["machine"].partition(_LOAD)
         named[machine] = named.get(machine, False) or "other work" in load
     return "; ".join(f"{machine}{', busy with other work' * busy}" for machine, busy in named.items())
 
@@ -107,7 +109,7 @@ def draw(found, path):
     """How many times as long as ours the steps of others take, with the goals, on one thread and on two."""
     rows = [(f"{case.title.partition(': ')[0]} / {rival}", goal, [ratio(found[case.name], rival, ours, n) for n in (1, 2)])
             for case in models.CASES if isinstance(case, Steps) and case.name in found
-            for goal, rival, ours in pairs(case) if not rival.startswith(OURS) and ours == OURS]
+            for goal, rival, ours in pairs(case, found[case.name]) if not rival.startswith(OURS) and ours == OURS]
     rows = [row for row in rows if _known(row[2])]
     with importlib.import_module("matplotlib").rc_context(SETTINGS):
         figure = importlib.import_module("matplotlib.figure").Figure(figsize=(8, 0.8 + 0.34 * len(rows)), layout="constrained")
@@ -135,22 +137,25 @@ def _draw_row(axes, place, goal, ratios):
         axes.plot([goal, goal], [place - 0.4, place + 0.4], color="black", linewidth=1.5)
 
 
-def page(text, found):
-    """The text of the page with a new table."""
+def page(text, machines):
+    """The text of the page with new tables."""
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    return f"{before}{BEGIN}\n{table(found)}\n{END}{after}"
+    tables = "\n".join([table(found) for found in machines.values()])
+    return f"{before}{BEGIN}\n{tables}\n{END}{after}"
 
 
 def main():
     """Merge files, and write the figures, the chart and the page."""
-    found = json.loads(FIGURES.read_text(encoding="utf-8"))["cases"] if FIGURES.exists() else {}
+    machines = json.loads(FIGURES.read_text(encoding="utf-8"))["machines"] if FIGURES.exists() else {}
     for name in sys.argv[1:]:
         measured = json.loads(Path(name).read_text(encoding="utf-8"))
+        found = machines.setdefault(measured["machine"].partition(_LOAD)[0], {})
         found.update({case: {"machine": measured["machine"], **facts} for case, facts in measured["cases"].items()})
-    found = {case.name: found[case.name] for case in models.CASES if case.name in found}
-    FIGURES.write_text(json.dumps({"suite": "models", "cases": found}, indent=1) + "\n", encoding="utf-8")
-    draw(found, CHART)
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
+    order = [case.name for case in models.CASES]
+    machines = {machine: {name: found[name] for name in order if name in found} for machine, found in machines.items()}
+    FIGURES.write_text(json.dumps({"suite": "models", "machines": machines}, indent=1) + "\n", encoding="utf-8")
+    draw(next(iter(machines.values())), CHART)
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), machines), encoding="utf-8")
 
 
 if __name__ == "__main__":
