@@ -128,8 +128,8 @@ CHAINS = 8
 TAPS, CHANNELS = 12, 4
 #: A band of a convolution has about so many numbers of each channel of the result: a few channels of it stay in the first cache.
 BAND = 1100
-#: Tiles of a block of Winograd's convolution: forward; for the gradient of the kernel, which sums over them.
-WINOGRAD_TILES, WINOGRAD_WEIGHT_TILES = 48, 48
+#: Tiles of a block of Winograd's convolution: a multiple of the rows of register tiles.
+WINOGRAD_TILES = 48
 #: Output channels of a kernel's gradient that are worth a chunk of their own, each of which transforms the image anew, and the most
 #: such chunks for a part of the batch.
 WINOGRAD_SHARE, WINOGRAD_SHARES = 128, 4

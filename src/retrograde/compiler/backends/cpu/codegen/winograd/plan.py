@@ -206,7 +206,7 @@ class Weighing(Tiled):
 
 def correlating_of(results, correlation, border, dtype, target, source, weight, bias, least):
     """The plan of a convolution, `correlation`, of images with such a border, in at least so many bands an image."""
-    blocks = _blocks(results, correlation, border, cost.WINOGRAD_TILES, least)
+    blocks = _blocks(results, correlation, border, least)
     lanes = target.lanes(dtype)
     plan = Correlating(dtype, lanes, target.has_fma, *blocks, source, weight, bias, 1, 1)
     height, vectors = tile_size(target, lanes, plan.tiles, correlation.outputs)
@@ -215,18 +215,18 @@ def correlating_of(results, correlation, border, dtype, target, source, weight, 
 
 def weighing_of(results, correlation, border, dtype, target, source, other):
     """The plan of the gradient of a kernel."""
-    blocks = _blocks(results, correlation, border, cost.WINOGRAD_WEIGHT_TILES, 1)
+    blocks = _blocks(results, correlation, border, 1)
     lanes = target.lanes(dtype)
     height, vectors = tile_size(target, lanes, correlation.outputs, correlation.inputs)
     shares = max(1, min(cost.WINOGRAD_SHARES, correlation.outputs // cost.WINOGRAD_SHARE))
     return Weighing(dtype, lanes, target.has_fma, *blocks, source, other, height, vectors, shares)
 
 
-def _blocks(results, correlation, border, tiles, least):
-    """The fields of `Tiled` for so many tiles of a block at most, and at least so many bands of an image."""
+def _blocks(results, correlation, border, least):
+    """The fields of `Tiled` for at least so many bands of an image."""
     rows, columns = (ceil(n / results) for n in correlation.result)
-    bands = min(max(ceil(rows * columns / tiles), least), rows)
+    bands = min(max(ceil(rows * columns / cost.WINOGRAD_TILES), least), rows)
     short, tall = divmod(rows, bands)
-    images = max(1, tiles // (rows * columns)) if bands == 1 else 1
+    images = max(1, cost.WINOGRAD_TILES // (rows * columns)) if bands == 1 else 1
     sizes = correlation.groups, correlation.inputs, correlation.outputs, correlation.image, correlation.result
     return results, *sizes, border, images, bands, short, tall
