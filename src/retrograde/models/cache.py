@@ -1,5 +1,8 @@
 """The cache of keys and values of texts that are being written, one row for each."""
 
+import mmap
+from math import prod
+
 import numpy as np
 
 from ..errors import ArgumentError
@@ -14,7 +17,7 @@ class Cache:
 
     def __init__(self, config, rows, longest):
         shape = config.num_hidden_layers, rows, longest, config.num_key_value_heads, config.head_dim
-        self.keys, self.values = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        self.keys, self.values = _untouched(shape), _untouched(shape)
         self.lengths, self.longest, self._views = np.zeros(rows, np.int64), longest, {}
 
     def views(self, first, last):
@@ -43,6 +46,20 @@ class Cache:
         for part in (self.keys, self.values):
             part[:, target, :length] = part[:, source, :length]
         self.lengths[target] = length
+
+
+def _untouched(shape):
+    """Zeros of float32 whose memory is taken page by page, as they are written.
+
+    Texts take the first tokens of each layer, which lie apart: large pages, which NumPy asks for, would be cleared and held for
+    parts that are never read, 310 MB for a prompt of 256 tokens where it has 12.
+    """
+    # Private where there are processes that are forked: a child must not write to the cache of its parent.
+    flags = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+    room = mmap.mmap(-1, max(4 * prod(shape), 1), **flags)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        room.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(room, np.float32, prod(shape)).reshape(shape)
 
 
 class Prompts:
