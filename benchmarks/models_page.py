@@ -36,7 +36,7 @@ def table(found):
 
 
 def pairs(case, found):
-    """(goal or None, the rival, what it is compared with) of all that a case compares, with the goals of the machine that found it."""
+    """(goal or None, the rival, what it is compared with) of all that a case compares, with the goals that it had when measured."""
     named = [(goal, *pair.partition(" / ")[::2]) for pair, goal in found["goals"].items()]
     told = {OURS, *[name for pair in named for name in pair[1:]]}
     named += [(None, rival, "") for rival in case.rivals if rival not in told]

@@ -40,8 +40,9 @@ class Frame(NamedTuple):
 
 
 def lay_in(b, plan, frame, source, steps, some, target, first_row):
-    """Write the rows of a band into a frame at `target`, whose columns beside the image are zero already, and so are all of its rows
-    where there is one band. It begins at `first_row` of the image with its border; rows above and below the image become zeros.
+    """Write the rows of a band into a frame at `target`, whose columns beside the image are zero already, and so are all of its
+    rows where there is one band. It begins at `first_row` of the image with its border; rows above and below the image become
+    zeros.
 
     `steps` lead from one channel, row and column of the source to the next, and it has `some` channels, as many as lanes or fewer.
     """
