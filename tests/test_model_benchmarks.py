@@ -1,6 +1,7 @@
 """Real models are measured on several threads, judged by goals between any two rivals, and told on a page."""
 
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -231,6 +232,14 @@ def test_pytorch_trains_the_same_image_models(name):
     ours, theirs = image_networks.retrograde(task, 1), image_networks.torch(task, 1)
     torch.set_num_threads(threads)
     np.testing.assert_allclose([float(theirs()) for _ in range(2)], [float(ours()) for _ in range(2)], rtol=1e-4)
+
+
+def test_rivals_have_their_cases_where_retrograde_cannot_be_imported():
+    script = ("import sys; sys.modules['retrograde'] = None\n"
+              "from benchmarks.models import CASES\n"
+              "print([*next(case.rivals for case in CASES if case.name == 'resnet18-32')])")
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=models_page.DOCS.parent)
+    assert "'torch'" in done.stdout
 
 
 def test_without_a_compiler_of_cpp_or_a_setting_a_rival_says_so(monkeypatch):
