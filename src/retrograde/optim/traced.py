@@ -67,8 +67,8 @@ def _trace_update(optimizer, group, parameter, gradient, tracer, formulas):
         made = tracer.repeated(formulas, key, whole, [*counted, parameter, gradient, *kept])
         _write(made, (*counted, parameter, *kept), {tracer.symbol(x) for x in (*counted, parameter, gradient, *kept)})
         return
-    for step in counted:
-        step += 1
+    if counted:
+        state["step"] += 1
     if isinstance(gradient, RowGradient) and optimizer.updates_rows(group):
         # Positions may be equal: for each the same row is computed and written.
         positions, sums = gradient.summed()

@@ -8,6 +8,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.compiler.backends.cpu.codegen.winograd import matrices
+from retrograde.compiler.backends.cpu.host import target
 from retrograde.errors import ArgumentError
 from retrograde.ops.images import _convolving_winograd
 from retrograde.ops.images._convolving import Geometry
@@ -159,7 +160,8 @@ def test_errors_are_at_most_three_times_those_of_the_sums_themselves_and_thirty_
     finally:
         rg.set_convolution_precision(before)
     # The more lanes add up the sums themselves, all places in one for each weight, the less they lose.
-    assert (errors["high"] < np.array([2, 2, 3]) * errors["highest"]).all()
+    of_weights = 3 if target().lanes("float32") == 16 else 2
+    assert (errors["high"] < np.array([2, 2, of_weights]) * errors["highest"]).all()
     assert (errors["medium"] < 30 * errors["highest"]).all()
     assert (errors["medium"][:2] > 2 * errors["high"][:2]).all()  # else these were not the larger tiles
 

@@ -134,7 +134,6 @@ class Repeats:
         met = self.within(first, last)[self.references.targets]
         return not self.are_alike(self.references.sources[met]).all()
 
-
     def is_met_whole(self):
         """Whether an item that is not like those of other layers refers to all of them."""
         met = self.within(self.low, self.high)[self.references.targets]

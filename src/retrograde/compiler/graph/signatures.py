@@ -43,9 +43,6 @@ class Signatures(dict):
                 found.append((a.shape, a.dtype))
             elif a.__class__ in _NESTED:
                 found.append((a.__class__, self._keys_of(a, constants)))
-            elif a.__class__ in _EXACT:
-                constants.append(a)
-                found.append((a.__class__, a))
             else:
                 constants.append(a)
                 found.append(self._key_of(a))

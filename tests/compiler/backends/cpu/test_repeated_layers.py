@@ -16,6 +16,7 @@ from retrograde.compiler.backends.cpu.repeated import code as repeated_code
 from retrograde.compiler.backends.cpu.repeated import expanded as expanding
 from retrograde.compiler.backends.cpu.stored import UnplannedProgram
 from retrograde.compiler.backends.cpu.units import library
+from training_steps import training_step
 
 WIDTH, DEPTH = 8, 18
 
@@ -326,15 +327,6 @@ def test_more_layers_are_planned_where_launches_of_these_might_be_alike(monkeypa
     assert tried == [4, 6]
     tried.clear()
     network = nn.Sequential(*[Wide() for _ in range(14)])
-    optimizer = rg.optim.AdamW(network.parameters(), 1e-3)
-
-    @rg.jit
-    def step(x):
-        optimizer.zero_grad()
-        loss = (network(x) ** 2).mean()
-        loss.backward()
-        optimizer.step()
-        return loss
-
+    step = rg.jit(training_step(rg.optim.AdamW(network.parameters(), 1e-3), lambda x: (network(x) ** 2).mean()))
     step(rg.ones(1024, 64))
     assert tried == [4] and type(program(step)) is BuiltProgram

@@ -145,6 +145,14 @@ def multiply_add(builder, x, y, z, is_fused):
     return builder.fadd(builder.fmul(x, y), z)
 
 
+def gathered(builder, places, kind):
+    """A vector of the numbers at so many places as it has lanes."""
+    vector = undefined(kind)
+    for lane, place in enumerate(places):
+        vector = builder.insert_element(vector, load(builder, place, kind.element), I32(lane))
+    return vector
+
+
 def lane_mask(builder, remaining, lanes):
     """A mask of the first `remaining` lanes, kept as integers of 32 bits: see `test`."""
     count = builder.trunc(minimum(builder, remaining, lanes), I32)

@@ -3,7 +3,6 @@
 from .. import emit, ir
 from ..convolution.entry import Entry, pieces, read_every_other, read_run, width_for
 from ..emit import I64, at
-from ..vecmath.elements import undefined
 from .pool import TAP
 
 
@@ -73,10 +72,8 @@ def _row_of(b, pool, columns, line, start, width):
         elif step == 2:
             value = read_every_other(b, first, pool.item, width)
         else:
-            value = undefined(ir.VectorType(pool.item, width))
-            for lane in range(width):
-                number = emit.load(b, at(b, first, pool.item, lane * step), pool.item)
-                value = b.insert_element(value, number, emit.I32(lane))
+            places = (at(b, first, pool.item, lane * step) for lane in range(width))
+            value = emit.gathered(b, places, ir.VectorType(pool.item, width))
         found.append((k, value))
     return found
 

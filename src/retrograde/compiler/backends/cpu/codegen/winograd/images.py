@@ -10,7 +10,7 @@ from ..convolution.entry import Entry, clear_vectors
 from ..emit import I64, at
 from ..micro_kernel import Blocks, Functions, Tile, broadcast, contiguous, each_height, store
 from .matrices import TAPS
-from .pixels import gathered, lay_out, lines_of
+from .pixels import gathered, lines_of, write_pixels
 from .transform import Images, Lines, both_sides, each_image, tiles_of, transform
 
 
@@ -62,7 +62,7 @@ def write_images(module, name, plan):
     b, tiles = entry.builder, Functions(module, name, partial(_write_tile, plan))
     image = at(b, entry.pointers["scratch"], plan.item, (entry.chunk, plan.room))
     products = at(b, image, plan.item, plan.places * plan.image_place)
-    pixels = at(b, products, plan.item, plan.places * plan.products_place)
+    pixels = at(b, products, plan.item, plan.places * plan.result_place)
     results = at(b, pixels, plan.item, plan.image_frame.pixels * plan.lanes)
     clear_vectors(b, plan, pixels, plan.image_frame.pixels * plan.lanes)
     first, end = entry.share(entry.words["tasks"], entry.words["chunks"])
@@ -83,7 +83,7 @@ def _multiply(b, plan, tiles, kernels, image, products, count):
     with emit.loop(b, 0, plan.places) as place:
         left = at(b, image, plan.item, (place.index, plan.image_place))
         right = at(b, kernels, plan.item, (place.index, plan.kernels_place))
-        result = at(b, products, plan.item, (place.index, plan.products_place))
+        result = at(b, products, plan.item, (place.index, plan.result_place))
         with emit.loop(b, 0, panels) as panel:
             _column_of_tiles(b, plan, tiles, plan.vectors, (left, right, result), panel.index, count)
         if rest:
@@ -137,7 +137,7 @@ def _channels_back(entry, plan, products, results, channel, some, band):
     with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns) as column:
         tile = b.add(b.mul(row.index, I64(plan.columns)), column.index)
         here = at(b, products, plan.item, (tile, plan.outputs_line), channel)
-        square = [[emit.load(b, at(b, here, plan.item, (plan.size * i + j) * plan.products_place), plan.vector) for j in side]
+        square = [[emit.load(b, at(b, here, plan.item, (plan.size * i + j) * plan.result_place), plan.vector) for j in side]
                   for i in side]
         found = both_sides(b, plan.matrices.result, square, plan.is_fused)
         there = at(b, results, plan.item, (row.index, step * frame.pitch * plan.lanes), (column.index, step * plan.lanes))
@@ -147,4 +147,4 @@ def _channels_back(entry, plan, products, results, channel, some, band):
                 emit.store(b, value, at(b, there, plan.item, (i * frame.pitch + j) * plan.lanes))
     size = frame.image[0] * frame.image[1]
     target = at(b, entry.pointers["result"], plan.item, (b.add(plane, channel), size))
-    lay_out(b, plan, frame, results, target, size, some, b.mul(first_row, I64(step)), b.mul(emit.number(rows), I64(step)))
+    write_pixels(b, plan, frame, results, target, size, some, b.mul(first_row, I64(step)), b.mul(emit.number(rows), I64(step)))

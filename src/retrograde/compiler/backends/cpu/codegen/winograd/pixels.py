@@ -39,7 +39,7 @@ class Frame(NamedTuple):
         return is_all and 2 * wide <= lanes and tall * wide <= _SQUARES * lanes
 
 
-def lay_in(b, plan, frame, source, steps, some, target, first_row):
+def read_pixels(b, plan, frame, source, steps, some, target, first_row):
     """Write the rows of a band into a frame at `target`, whose columns beside the image are zero already, and so are all of its
     rows where there is one band. It begins at `first_row` of the image with its border; rows above and below the image become
     zeros.
@@ -63,7 +63,7 @@ def lay_in(b, plan, frame, source, steps, some, target, first_row):
         with b.if_else(b.icmp_unsigned("<", number, I64(frame.image[0]))) as (within, beyond):
             with within:
                 line = at(b, source, plan.item, (number, steps[1]))
-                for start in pieces(b, end - first, plan.lanes) if end - first >= plan.lanes else range(min(1, end - first)):
+                for start in _runs(b, end - first, plan.lanes):
                     column = b.add(I64(first), emit.number(start))
                     vectors = _turned_in(b, plan, at(b, line, plan.item, (column, steps[2])), channels, steps, end - first)
                     there = at(b, here, plan.item, (column, plan.lanes), frame.border[1] * plan.lanes)
@@ -71,6 +71,11 @@ def lay_in(b, plan, frame, source, steps, some, target, first_row):
                         emit.store(b, vector, at(b, there, plan.item, i * plan.lanes))
             with beyond, emit.loop(b, 0, frame.pitch) as column:
                 emit.store(b, emit.zeros(plan.vector), at(b, here, plan.item, (column.index, plan.lanes)))
+
+
+def _runs(b, count, lanes):
+    """Where runs of as many pixels as lanes start that cover so many; fewer are one run."""
+    return pieces(b, count, lanes) if count >= lanes else range(min(1, count))
 
 
 def lines_of(b, lanes, some, step):
@@ -91,14 +96,11 @@ def _turned_in(b, plan, source, channels, steps, count):
 
 
 def gathered(b, plan, source, channels, offset=0):
-    """A vector of numbers that lie apart."""
-    vector = emit.undefined(plan.vector)
-    for lane, channel in enumerate(channels):
-        vector = b.insert_element(vector, emit.load(b, at(b, source, plan.item, channel, offset), plan.item), emit.I32(lane))
-    return vector
+    """A vector of the numbers of channels, each as far behind `source` as `channels` say and the offset."""
+    return emit.gathered(b, (at(b, source, plan.item, channel, offset) for channel in channels), plan.vector)
 
 
-def lay_out(b, plan, frame, source, target, plane, some, first_row, rows):
+def write_pixels(b, plan, frame, source, target, plane, some, first_row, rows):
     """Write `rows` rows of pixels of a frame without a border, which are those from `first_row` of an image on, to the planes of
     `some` channels, a Python number, each `plane` numbers behind the one before.
     """
@@ -111,7 +113,7 @@ def lay_out(b, plan, frame, source, target, plane, some, first_row, rows):
     with emit.loop(b, 0, emit.minimum(b, rows, b.sub(I64(tall), first_row))) as row:
         here = at(b, source, plan.item, (row.index, frame.pitch * plan.lanes))
         line = at(b, target, plan.item, (b.add(first_row, row.index), wide))
-        for start in pieces(b, wide, plan.lanes) if wide >= plan.lanes else (0,):
+        for start in _runs(b, wide, plan.lanes):
             _turned_out(b, plan, at(b, here, plan.item, (start, plan.lanes)), at(b, line, plan.item, start), plane, some, wide)
 
 

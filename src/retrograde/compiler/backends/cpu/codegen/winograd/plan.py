@@ -81,6 +81,35 @@ class Tiled(InVectors):
         """Rows of tiles of the highest band."""
         return self.band_rows + (self.tall > 0)
 
+    @property
+    def inputs_line(self):
+        """Numbers of all input channels of a tile, in whole vectors."""
+        return odd_lines(self._whole(self.inputs), self.dtype)
+
+    @property
+    def outputs_line(self):
+        """The same of the output channels that a chunk has."""
+        raise NotImplementedError
+
+    # An odd number of cache lines lies between what is written for one place and for the next, or all of them would meet in one
+    # set of the first cache.
+
+    @property
+    def image_place(self):
+        """Numbers of the transformed image of one place."""
+        return odd_lines(self.tiles * self.inputs_line, self.dtype)
+
+    @property
+    def result_place(self):
+        """Numbers of one place of what results are made of, or of the transform of their gradient."""
+        return odd_lines(self.tiles * self.outputs_line, self.dtype)
+
+    @property
+    def room(self):
+        """Numbers of scratch memory of one chunk: what is there of images and of results for each place, and the pixels of both."""
+        both = self.places * (self.image_place + self.result_place)
+        return odd_lines(both + (self.image_frame.pixels + self.result_frame.pixels) * self.lanes, self.dtype)
+
     def _whole(self, count):
         """So many numbers, and more until they fill whole vectors."""
         return ceil(count / self.lanes) * self.lanes
@@ -108,17 +137,9 @@ class Correlating(Tiled):
         return ceil(self.outputs / self.lanes)
 
     @property
-    def inputs_line(self):
-        """Numbers of all input channels of a tile, in whole vectors."""
-        return odd_lines(self._whole(self.inputs), self.dtype)
-
-    @property
     def outputs_line(self):
         """Numbers of all output channels of a tile, in whole vectors."""
         return odd_lines(self._whole(self.outputs), self.dtype)
-
-    # An odd number of cache lines lies between what is written for one place and for the next, or all of them would meet in one
-    # set of the first cache.
 
     @property
     def kernels_place(self):
@@ -126,25 +147,9 @@ class Correlating(Tiled):
         return odd_lines(self.inputs * self.across * self.lanes, self.dtype)
 
     @property
-    def image_place(self):
-        """Numbers of the transformed image of one place."""
-        return odd_lines(self.tiles * self.inputs_line, self.dtype)
-
-    @property
-    def products_place(self):
-        """Numbers of the products of one place."""
-        return odd_lines(self.tiles * self.outputs_line, self.dtype)
-
-    @property
     def packed(self):
         """Numbers of all transformed kernels."""
         return self.groups * self.places * self.kernels_place
-
-    @property
-    def room(self):
-        """Numbers of scratch memory of one chunk: transformed image, products, the pixels of images and of results."""
-        products = self.places * (self.image_place + self.products_place)
-        return odd_lines(products + (self.image_frame.pixels + self.result_frame.pixels) * self.lanes, self.dtype)
 
 
 @dataclass(eq=False, repr=False)
@@ -161,11 +166,6 @@ class Weighing(Tiled):
     height: int
     vectors: int
     shares: int
-
-    @property
-    def inputs_line(self):
-        """Numbers of all input channels of a tile, in whole vectors."""
-        return odd_lines(self._whole(self.inputs), self.dtype)
 
     @property
     def share(self):
@@ -186,22 +186,6 @@ class Weighing(Tiled):
     def partial(self):
         """Numbers of the sums of one part of the batch."""
         return self.groups * self.places * self.sums_place
-
-    @property
-    def image_place(self):
-        """Numbers of the transformed image of one place."""
-        return odd_lines(self.tiles * self.inputs_line, self.dtype)
-
-    @property
-    def result_place(self):
-        """The same of the transformed gradient of the result."""
-        return odd_lines(self.tiles * self.outputs_line, self.dtype)
-
-    @property
-    def room(self):
-        """Numbers of scratch memory of one chunk: both transformed, and the pixels that they are made of."""
-        both = self.places * (self.image_place + self.result_place)
-        return odd_lines(both + (self.image_frame.pixels + self.result_frame.pixels) * self.lanes, self.dtype)
 
 
 def correlating_of(results, correlation, border, dtype, target, source, weight, bias, least):

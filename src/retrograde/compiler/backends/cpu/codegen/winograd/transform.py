@@ -8,7 +8,7 @@ from .. import emit, ir
 from ..convolution.correlate import band_of
 from ..emit import I64, at
 from ..micro_kernel import store
-from .pixels import Frame, lay_in
+from .pixels import Frame, read_pixels
 
 
 def both_sides(b, matrix, square, is_fused):
@@ -80,7 +80,7 @@ def transform(entry, plan, task, images, lines, pixels):
             source = at(b, entry.pointers[images.buffer], plan.item, (number, steps[0]), (channel, steps[1]))
             is_full = isinstance(channels, int) and channels % lanes == 0
             some = lanes if is_full else emit.minimum(b, lanes, b.sub(emit.number(channels), start.index))
-            lay_in(b, plan, frame, source, steps[1:], some, pixels, b.mul(first_row, I64(plan.results)))
+            read_pixels(b, plan, frame, source, steps[1:], some, pixels, b.mul(first_row, I64(plan.results)))
             with emit.loop(b, 0, rows) as row, emit.loop(b, 0, plan.columns) as column:
                 tile = b.add(b.add(before, b.mul(row.index, I64(plan.columns))), column.index)
                 found = transformed(b, plan, images.matrix, frame, pixels, row.index, column.index)
