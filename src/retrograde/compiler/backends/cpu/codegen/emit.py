@@ -62,10 +62,12 @@ def maximum(builder, x, y):
     return builder.select(builder.icmp_signed(">", x, y), x, y)
 
 
-def prefetch(builder, pointer, *, is_written=False):
-    """Ask for the cache line of an address, which need not be one that may be read, to be in the first cache."""
-    # 3: to be kept in all caches; 1: data, not instructions.
-    builder.call_external("llvm.prefetch.p0", ir.VoidType(), [pointer, I32(int(is_written)), I32(3), I32(1)])
+def prefetch(builder, pointer, *, is_written=False, level=1):
+    """Ask for the cache line of an address, which need not be one that may be read, to be in a cache, of the first `level` or the
+    second.
+    """
+    # 3: to be kept in all caches, 2: in all but the first; 1: data, not instructions.
+    builder.call_external("llvm.prefetch.p0", ir.VoidType(), [pointer, I32(int(is_written)), I32(4 - level), I32(1)])
 
 
 def address(builder, pointer, offset, item):

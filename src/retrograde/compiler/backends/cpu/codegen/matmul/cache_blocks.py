@@ -2,6 +2,9 @@
 
 from math import ceil
 
+#: A block of k is not cut to fewer rows than these so that the second cache holds it and the next one.
+_FEWEST_ROWS = 96
+
 
 def k_block(target, problem, width, row_tiles, item, *, is_resident=False, blocks=None):
     """Rows of B whose panel, of so many columns, fills most of the first cache, or an eighth of the second, if that is where a
@@ -19,6 +22,11 @@ def _rows_of_panel(target, problem, width, row_tiles, item, is_resident):
     # Not fewer than 64, however small the cache: each block of k reads and writes all of C once more.
     room = target.second_cache / 8 if is_resident else target.first_cache * 0.75
     largest = max(int(room) // (width * item), 64)
+    if problem.a[0] == problem.b[1] == 1:
+        # Of sums over the rows of both, as gradients of weights are: where the second cache has room for the blocks that are read,
+        # those that follow, and C, which goes by. Of others the number of rows is not to say in which order numbers are added.
+        rows = target.second_cache // 4 // ((problem.m + problem.n) * item)
+        largest = min(largest, rows) if rows >= _FEWEST_ROWS else largest
     count = ceil(problem.k / largest)
     return max(8, ceil(ceil(problem.k / max(count, 1)) / 8) * 8)
 
@@ -29,10 +37,15 @@ def row_tiles_of_block(target, count, tile_bytes):
     return even_block(count, int(target.second_cache * 0.25) // tile_bytes)
 
 
-def column_tiles_of_block(target, count, tile_bytes, *, is_resident):
-    """How many of `count` column tiles are one block, whose part of B has so many bytes a tile."""
-    # The third cache is shared by all cores, and by other processes.
-    room = target.second_cache // 2 if is_resident else min(target.third_cache // 8, 4 * 1024 * 1024)
+def column_tiles_of_block(target, count, tile_bytes, left_bytes, *, is_resident):
+    """How many of `count` column tiles are one block, whose part of B has so many bytes a tile, with an A of `left_bytes`."""
+    if is_resident:
+        # The block that follows arrives beside the one that is read. An A that the second cache holds is soon gone over for each
+        # block; of another one there are to be few blocks.
+        room = target.second_cache // (6 if left_bytes <= target.second_cache else 2)
+    else:
+        # The third cache is shared by all cores, and by other processes.
+        room = min(target.third_cache // 8, 4 * 1024 * 1024)
     return even_block(count, room // tile_bytes)
 
 

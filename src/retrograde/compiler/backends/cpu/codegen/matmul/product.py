@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from .. import emit, ir
 from ..emit import BYTE, I64, POINTER, address, offset
+from .ahead import Ahead
 from .part import Part
 
 #: The numbers of a block, which its tiles read.
-BLOCK = ("k", "a_row", "a_column", "b_row", "c_row", "c_column", "remaining", "is_added")
+BLOCK = ("k", "a_row", "a_column", "b_row", "c_row", "c_column", "remaining", "is_added", "ahead", "ahead_step")
 TILE = ir.FunctionType(ir.VoidType(), [POINTER] * 4)  # A, B, C, the numbers of the block
 PACK = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64, I64, I64, POINTER])
 
@@ -38,8 +39,9 @@ def build(module, name):
     last = part.builder.mul(numbers.full_tiles, numbers.short_width)
     fixed = {label: getattr(numbers, label) for label in ("a_column", "b_row", "c_row", "c_column")}
     _set(part, block, remaining=part.builder.sub(numbers.n, last), **fixed)
+    ahead = Ahead(part)
     with part.each_batch(*batches):
-        _blocks(part, block, rows, columns)
+        _blocks(part, block, ahead, rows, columns)
     part.builder.ret_void()
     return part.function
 
@@ -58,7 +60,7 @@ def build_panels(module, name):
     return part.function
 
 
-def _blocks(part, block, rows, columns):
+def _blocks(part, block, ahead, rows, columns):
     """Loops over column blocks, blocks of k, and row blocks, packing what has a function for it."""
     builder, numbers = part.builder, part.numbers
     with emit.loop(builder, *columns, numbers.column_tiles_block) as outer:
@@ -68,13 +70,15 @@ def _blocks(part, block, rows, columns):
         with emit.loop(builder, 0, depth, numbers.k_block) as deep:
             k = _depth(part, deep.index)
             right = _right(part, deep.index, k, (outer.index, end))
+            ahead.after_block_of_k(deep.index, depth, (outer.index, end), columns[1])
             # The first block of k stores its sums, so that C need not be cleared.
             is_added = builder.zext(builder.icmp_signed(">", deep.index, I64(0)), I64)
             with emit.loop(builder, *rows, numbers.row_tiles_block) as inner:
                 row_end = emit.minimum(builder, builder.add(inner.index, numbers.row_tiles_block), rows[1])
                 left = _left(part, deep.index, k, (inner.index, row_end))
+                ahead.after_rows(deep.index, depth, (inner.index, row_end), rows)
                 _set(part, block, k=k, a_row=left[1], is_added=is_added)
-                _sweep(part, block, _Block((outer.index, end), (inner.index, row_end), *left, *right))
+                _sweep(part, block, ahead, k, _Block((outer.index, end), (inner.index, row_end), *left, *right))
 
 
 def _depth(part, first_k):
@@ -113,31 +117,34 @@ def _pack(part, side, out, source, place):
     return is_packed
 
 
-def _sweep(part, block, at):
+def _sweep(part, block, ahead, k, at):
     """All tiles of a block. What stays in the second cache is gone over for each tile of the other operand: B's columns for the
     rows of one tile of A, or A's rows for one panel of B.
     """
     builder = part.builder
     with builder.if_else(builder.icmp_signed("!=", part.numbers.is_right_resident, I64(0))) as (row_by_row, column_by_column):
-        with row_by_row, emit.loop(builder, *at.rows) as row, emit.loop(builder, *at.columns) as column:
-            _tile(part, block, at, row.index, column.index)
-        with column_by_column, emit.loop(builder, *at.columns) as column, emit.loop(builder, *at.rows) as row:
-            _tile(part, block, at, row.index, column.index)
+        with row_by_row, emit.loop(builder, *at.rows) as row:
+            ahead.after_row_tile(row.index, k, at)
+            with emit.loop(builder, *at.columns) as column:
+                _tile(part, block, ahead, k, at, (row.index, column.index))
+        with column_by_column, emit.loop(builder, *at.columns) as column:
+            ahead.after_column_tile(column.index, k, at)
+            with emit.loop(builder, *at.rows) as row:
+                _tile(part, block, ahead, k, at, (row.index, column.index))
 
 
-def _tile(part, block, at, row_tile, column_tile):
-    """One tile of a block."""
-    builder, numbers = part.builder, part.numbers
+def _tile(part, block, ahead, k, at, tile):
+    """One tile of a block: the number of its rows and that of its columns."""
+    builder, numbers, (row_tile, column_tile) = part.builder, part.numbers, tile
     is_tail = builder.icmp_signed(">=", column_tile, numbers.full_tiles)
-    tall, short = (
-        builder.select(is_tail, numbers.function(f"{size}_tail"), numbers.function(size)) for size in ("tall", "short")
-    )
+    tall, short = (builder.select(is_tail, numbers.function(f"{size}_tail"), numbers.function(size)) for size in ("tall", "short"))
     right = address(builder, at.right, builder.mul(builder.sub(column_tile, at.columns[0]), at.right_step), BYTE)
     start = builder.mul(column_tile, builder.mul(numbers.short_width, numbers.c_column))
     row = part.row_start(row_tile)
     left = address(builder, at.left, builder.mul(builder.sub(row, part.row_start(at.rows[0])), at.left_step), BYTE)
     result = address(builder, part.c, builder.add(start, builder.mul(row, numbers.c_row)), BYTE)
     is_tall = builder.icmp_signed("<", row_tile, numbers.tall_tiles)
+    ahead.ask(k, right, lambda first, step: _set(part, block, ahead=first, ahead_step=step))
     _called(builder, builder.select(is_tall, tall, short), TILE, [left, right, result, block])
 
 

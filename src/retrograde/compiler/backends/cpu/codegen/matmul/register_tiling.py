@@ -65,8 +65,10 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
     depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, is_resident=is_resident, blocks=blocks)
     right = "panels" if panels else "blocks" if blocks else items.right_layout(target, problem, row_tiles, rest % lanes, item)
     row_tiles_block = row_tiles if is_resident else row_tiles_of_block(target, row_tiles, depth * item * rows)
-    panel = depth * item * width
-    column_tiles_block = column_tiles if panels else column_tiles_of_block(target, column_tiles, panel, is_resident=is_resident)
+    panel, column_tiles_block = depth * item * width, column_tiles
+    if not panels:
+        all_left = problem.m * problem.k * item
+        column_tiles_block = column_tiles_of_block(target, column_tiles, panel, all_left, is_resident=is_resident)
     left_start = column_tiles_block * panel if _is_packed(right) else 0
     left_bytes = (row_tiles_block * rows * depth + 4 * lanes) * item if _is_packed(left) else 0
     numbers = items.fields(
@@ -84,6 +86,8 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
         is_right_direct=int(right == "direct"),
         is_right_resident=int(is_resident),
     )
+    if blocks:
+        numbers |= {"b_row": 0, "b_column": 0}  # what packs it knows where blocks lie
     if panels:
         numbers["b_row"] = column_tiles * width * item  # of a panel's rows, as far as the blocks of k before it go
     read = {"left": kind, "panel": 0 if right == "direct" else width}

@@ -7,8 +7,8 @@ single numbers with any step.
 
 from ..... import cost
 from .. import emit, ir
-from ..emit import BYTE, I64, address
-from ..micro_kernel import Panels, Rows, Tile, Walk, broadcast, contiguous, unrolled
+from ..emit import BYTE, I64, POINTER, address
+from ..micro_kernel import Ahead, Panels, Rows, Tile, Walk, broadcast, contiguous, unrolled
 from .product import BLOCK, TILE
 
 
@@ -49,6 +49,11 @@ class Writer:
             return Walk(self.b, spec.panel * spec.item_bytes, spec, offsets, contiguous(spec))
         return Walk(self.b, self.numbers["b_row"], spec, offsets, contiguous(spec, self.column_mask))
 
+    def ahead(self, loader):
+        """A loader beside which what the block says is asked for."""
+        pointer = self.builder.inttoptr(self.numbers["ahead"], POINTER)
+        return Ahead(loader, pointer, self.numbers["ahead_step"])
+
     def column_mask(self, j):
         """The mask of vector `j`: only the last one of a ragged tile has one."""
         return self.mask if j == self.spec.vectors - 1 else None
@@ -66,7 +71,7 @@ def build(module, spec, name):
     """Emit the function of a tile and give it back."""
     writer = Writer(module, spec, name)
     b, tile = writer.builder, Tile(spec.vector, spec.height, spec.vectors, spec.is_fused, add_products=spec.add_products)
-    left, right = writer.left(), writer.right()
+    left, right = writer.left(), writer.ahead(writer.right())
     _prefetch(writer)
     sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right, tile.zeros()))
     if spec.is_c_contiguous and not spec.is_masked:

@@ -109,6 +109,33 @@ class Panels(Rows):
         return super().begin(b, index, carried, steps)
 
 
+class Ahead(_Loader):
+    """Another loader, beside which each iteration asks for a line of memory that is needed later: from a pointer on, `move` bytes
+    further each time.
+    """
+
+    def __init__(self, loader, pointer, move):
+        self._loader, self._move = loader, move
+        self.carried = (*loader.carried, pointer)
+
+    def begin(self, b, index, carried, steps):
+        *inner, pointer = carried
+        # Iterations of a single step are the few at the end of k.
+        if steps > 1:
+            emit.prefetch(b, pointer, level=2)
+            pointer = address(b, pointer, self._move, BYTE)
+        return self._loader.begin(b, index, inner, steps), pointer
+
+    def read(self, b, place):
+        return self._loader.read(b, place[0])
+
+    def onward(self, b, place):
+        return self._loader.onward(b, place[0]), place[1]
+
+    def end(self, b, place):
+        return [*self._loader.end(b, place[0]), place[1]]
+
+
 class _Together(_Loader):
     """Memory in which all rows or columns lie at known distances, `offsets` in items, from one pointer, which moves along k."""
 
