@@ -10,6 +10,8 @@ pytest.importorskip("llvmlite", reason="the compiler comes with the extra `jit`"
 
 from matmul_harness import Bound, operand
 
+from retrograde.compiler.backends.cpu.codegen import ir
+from retrograde.compiler.backends.cpu.codegen.matmul import choose, entries
 from retrograde.compiler.backends.cpu.codegen.matmul.choose import choose_blocks
 from retrograde.compiler.backends.cpu.codegen.matmul.product import BLOCK
 from retrograde.compiler.backends.cpu.codegen.matmul.spec import FUNCTIONS, Blocks
@@ -97,3 +99,15 @@ def test_weights_in_blocks_are_not_asked_for_where_numbers_would_lie():
     numbers = choose_blocks(target(), problem, blocks).numbers
     # With no step of a number there are no runs of numbers.
     assert numbers["b_row"] == numbers["b_column"] == 0
+
+
+def test_a_vector_asks_for_the_next_columns_of_a_large_matrix_alone():
+    def asks(n):
+        vector, matrix = np.zeros((1, 512), "f4"), np.zeros((n, 512), "f4").T
+        spec = choose(target(), problem_of(vector, matrix, np.zeros((1, n), "f4"))).entry
+        module = ir.Module("tested", target())
+        entries.write(module, "tested", spec)
+        return "llvm.prefetch" in str(module)
+
+    large = target().second_cache // (512 * 4)
+    assert asks(large) and not asks(large // 4)

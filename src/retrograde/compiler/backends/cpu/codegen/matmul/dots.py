@@ -9,7 +9,7 @@ from functools import partial
 from ..... import cost
 from .. import emit
 from ..emit import BYTE, I64, address, offset
-from ..micro_kernel import Functions, Lines, Tile, added_chains, contiguous, lane_sum
+from ..micro_kernel import Functions, Lines, Tile, added_chains, asking, contiguous, lane_sum
 from .part import Part
 
 #: What a tile is handed: rows of A and of C and columns of B and of C are so many bytes apart.
@@ -83,11 +83,14 @@ def _branch(builder, condition, sizes, action):
 def _write(spec, b, arguments, height, width):
     """Write a tile of a few rows by a few columns."""
     numbers = dict(zip(_ARGUMENTS, arguments, strict=True))
-    sides = [_lines(b, numbers, label, step, count) for label, step, count in (("a", "a_row", height), ("b", "b_column", width))]
+    load = contiguous(spec)
+    # The next tile reads the columns behind these.
+    load_column = asking(load, b.mul(I64(width), numbers["b_column"])) if spec.is_far else load
+    sides = [(_lines(b, numbers, "a", "a_row", height), load), (_lines(b, numbers, "b", "b_column", width), load_column)]
     steps = [numbers["c_row"], numbers["c_column"]]
     if height < width:  # a step holds all vectors of the right in registers: those of which there are fewer
         sides.reverse(), steps.reverse()
-    tile = Tile(spec.vector, len(sides[0]), len(sides[1]), spec.is_fused, max(1, cost.CHAINS // (height * width)))
+    tile = Tile(spec.vector, len(sides[0][0]), len(sides[1][0]), spec.is_fused, max(1, cost.CHAINS // (height * width)))
     for place, total in enumerate(_sums(spec, b, tile, sides, numbers["k"])):
         row, column = (I64(x) for x in divmod(place, tile.width))
         where = address(b, numbers["c"], offset(b, row, steps[0], column, steps[1]), BYTE)
@@ -101,12 +104,12 @@ def _lines(b, numbers, label, step, count):
 
 def _sums(spec, b, tile, sides, k):
     """A vector of partial sums for each pair of a row and a column."""
-    left, right = (Lines(lines, 1, spec.item, contiguous(spec), spec.lanes) for lines in sides)
+    left, right = (Lines(lines, 1, spec.item, load, spec.lanes) for lines, load in sides)
     pace = tile.chains * spec.lanes
     whole = b.sub(k, b.srem(k, I64(pace)))
     sums = tile.over(b, [(I64(0), whole, pace, tile.chains)], left, right, tile.zeros())
     with emit.loop(b, whole, k, spec.lanes, added_chains(b, sums, tile.height * tile.width)) as rest:
         mask, place = emit.lane_mask(b, b.sub(k, rest.index), spec.lanes), (rest.index, 0)  # lanes past the end are zero
-        left, right = (Lines(lines, 1, spec.item, contiguous(spec, lambda _: mask)) for lines in sides)
+        left, right = (Lines(lines, 1, spec.item, contiguous(spec, lambda _: mask)) for lines, _ in sides)
         rest.values = tile.step(b, left.read(b, place), right.read(b, place), rest.values)
     return rest.results

@@ -173,6 +173,7 @@ class Dots(InVectors):
     widths: tuple
     is_b_packed: bool
     is_fused: bool
+    is_far: bool  # B is in no cache that is near: columns of the next tile are asked for
 
 
 @dataclass(eq=False, repr=False)

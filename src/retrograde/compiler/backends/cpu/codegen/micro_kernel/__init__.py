@@ -4,7 +4,7 @@ share. See `tile` for the sums, `loaders` for how operands are read, `epilogue` 
 
 from .epilogue import added_chains, lane_sum, lane_sums, loaded_if, store
 from .functions import Functions, each_height
-from .loaders import Ahead, Blocks, Lines, Paces, Panels, Rows, Table, Walk, broadcast, contiguous, from_registers, minus
+from .loaders import Ahead, Blocks, Lines, Paces, Panels, Rows, Table, Walk, asking, broadcast, contiguous, from_registers, minus
 from .tile import Tile, unrolled
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Tile",
     "Walk",
     "added_chains",
+    "asking",
     "broadcast",
     "contiguous",
     "each_height",

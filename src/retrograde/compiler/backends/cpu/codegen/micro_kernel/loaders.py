@@ -24,6 +24,16 @@ def contiguous(spec, mask_of=lambda i: None):
     return lambda b, pointer, i: emit.load(b, pointer, spec.vector, mask_of(i))
 
 
+def asking(load, distance):
+    """Loads as `load` does, and asks for the line that lies `distance` bytes behind."""
+
+    def loaded(b, pointer, i):
+        emit.prefetch(b, address(b, pointer, distance, BYTE))
+        return load(b, pointer, i)
+
+    return loaded
+
+
 def from_registers(values):
     """What a step reads if its values are there already."""
     return values.__getitem__
