@@ -34,7 +34,7 @@ class Ahead:
         wide = b.sub(emit.minimum(b, b.mul(end, n.short_width), n.n), column)
         start = address(b, self._part.b, offset(b, k, n.b_row, column, n.b_column), BYTE)
         is_needed = b.and_(self._is_packed("right"), b.icmp_signed("<", first, end))
-        self._right.set(is_needed, start, *self._runs(self._rows(k), wide, n.b_row, n.b_column))
+        self._right.set(is_needed, start, *self._runs(self._part.depth(k), wide, n.b_row, n.b_column))
 
     def after_rows(self, first_k, depth, rows, all_rows):
         """The block of A that is read when the tiles of some `rows` are done, the next rows, or the first ones further along k, but
@@ -50,7 +50,7 @@ class Ahead:
         is_read = b.or_(self._is_packed("left"), b.icmp_signed("==", n.is_right_resident, I64(0)))
         is_needed = b.and_(is_read, b.icmp_signed("<", k, depth))
         high = b.sub(self._part.row_start(end), row)
-        self._left.set(is_needed, start, *self._runs(high, self._rows(k), n.a_row, n.a_column))
+        self._left.set(is_needed, start, *self._runs(high, self._part.depth(k), n.a_row, n.a_column))
 
     def after_row_tile(self, tile, k, at):
         """The rows of the tile after a row `tile` of a block `at` of `k` steps, if it is read where it lies."""
@@ -88,11 +88,6 @@ class Ahead:
 
     def _is_packed(self, side):
         return self._part.builder.icmp_signed("!=", self._part.numbers.function(side), I64(0))
-
-    def _rows(self, first_k):
-        """Rows of B in the block of k that begins at `first_k`."""
-        b, n = self._part.builder, self._part.numbers
-        return emit.minimum(b, b.sub(n.k, first_k), n.k_block)
 
     def _runs(self, rows, columns, row_step, column_step):
         """(runs, bytes from one to the next, bytes of one) of a matrix, whichever way it lies; no runs if no way is contiguous."""

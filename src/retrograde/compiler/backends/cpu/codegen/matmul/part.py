@@ -28,6 +28,10 @@ class Numbered:
     def _start(self, tile, size, larger):
         return self.builder.add(self.builder.mul(tile, size), emit.minimum(self.builder, tile, larger))
 
+    def depth(self, first_k):
+        """Rows of B in the block of k that begins at `first_k`."""
+        return emit.minimum(self.builder, self.builder.sub(self.numbers.k, first_k), self.numbers.k_block)
+
     def height(self, tile):
         """Rows of a row tile."""
         is_tall = self.builder.icmp_signed("<", tile, self.numbers.tall_tiles)

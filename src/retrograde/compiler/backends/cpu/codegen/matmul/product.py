@@ -53,7 +53,7 @@ def build_panels(module, name):
     _, _, columns = part.chunk()
     width = builder.mul(numbers.short_width, numbers.item)
     with emit.loop(builder, 0, numbers.k, numbers.k_block) as deep:
-        k = _depth(part, deep.index)
+        k = part.depth(deep.index)
         before = builder.add(builder.mul(deep.index, numbers.column_tiles), builder.mul(columns[0], k))
         _pack(part, "right", address(builder, part.c, builder.mul(before, width), BYTE), part.b, (deep.index, k, *columns))
     builder.ret_void()
@@ -68,7 +68,7 @@ def _blocks(part, block, ahead, rows, columns):
         # An empty sum still stores its zeros, so there is always a block of k.
         depth = builder.select(builder.icmp_signed(">", numbers.k, I64(0)), numbers.k, I64(1))
         with emit.loop(builder, 0, depth, numbers.k_block) as deep:
-            k = _depth(part, deep.index)
+            k = part.depth(deep.index)
             right = _right(part, deep.index, k, (outer.index, end))
             ahead.after_block_of_k(deep.index, depth, (outer.index, end), columns[1])
             # The first block of k stores its sums, so that C need not be cleared.
@@ -79,11 +79,6 @@ def _blocks(part, block, ahead, rows, columns):
                 ahead.after_rows(deep.index, depth, (inner.index, row_end), rows)
                 _set(part, block, k=k, a_row=left[1], is_added=is_added)
                 _sweep(part, block, ahead, k, _Block((outer.index, end), (inner.index, row_end), *left, *right))
-
-
-def _depth(part, first_k):
-    """Rows of B in the block of k that begins at `first_k`."""
-    return emit.minimum(part.builder, part.builder.sub(part.numbers.k, first_k), part.numbers.k_block)
 
 
 def _right(part, first_k, k, columns):
