@@ -122,6 +122,8 @@ INTERCHANGED_ROWS, INTERCHANGED_BYTES, INTERCHANGED_FLOPS = 16, 1024 * 1024, 4_0
 
 #: Steps of k in one iteration of a tile: of products and of attention; along pixels, for the gradient of a convolution's weight.
 TILE_STEPS, PIXEL_STEPS = 4, 2
+#: Steps of k whose products are added one after the other in a running sum, before it is added to that of the steps before.
+SUMMED = 256
 #: Sums that are added to at the same time, so that none waits for itself: two multiply-adds a cycle take four cycles each.
 CHAINS = 8
 #: Up to so many taps of a convolution are written out; so many channels are, of kernels of one tap.

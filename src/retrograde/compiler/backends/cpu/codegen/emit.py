@@ -135,6 +135,14 @@ def scratch(builder, kind, align=None):
     return slot
 
 
+def vectors(builder, count, kind):
+    """Memory on the stack for `count` vectors, each of which begins at a multiple of its size."""
+    # By hand: a stack that LLVM aligns takes a register for where it was before, of which tiles have none to spare.
+    nbytes = kind.count * item_bytes(kind.element)
+    memory = builder.ptrtoint(scratch(builder, ir.ArrayType(BYTE, (count + 1) * nbytes), 16), I64)
+    return builder.inttoptr(builder.and_(builder.add(memory, I64(nbytes - 1)), I64(-nbytes)), POINTER)
+
+
 def like(kind, item):
     """`item`, or a vector of it with as many lanes as `kind`."""
     return ir.VectorType(item, kind.count) if isinstance(kind, ir.VectorType) else item

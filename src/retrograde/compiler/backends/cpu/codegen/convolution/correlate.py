@@ -286,7 +286,7 @@ def _over_channels(b, layout, tile, weights, source, taps, columns):
     image = Blocks(source, layout.channel, places, layout, columns, contiguous(layout))
     whole = count - count % group
     ranges = [(start, stop, step, step * len(taps)) for start, stop, step in ((0, whole, group), (whole, count, 1)) if start < stop]
-    return tile.over(b, ranges, panel, image, tile.zeros())
+    return tile.over_blocks(b, ranges, panel, image)
 
 
 def _over_table(b, layout, tile, weights, source, taps, columns):
@@ -294,11 +294,15 @@ def _over_table(b, layout, tile, weights, source, taps, columns):
     table, count = table_of(b.module, f"{b.function.name}_taps", taps), len(taps)
     # A divisor, so that no taps are left over: their loop would be a second one inside of each channel's.
     together = max([n for n in range(1, 9) if count % n == 0])
-    with emit.loop(b, 0, layout.correlation.inputs, 1, tile.zeros()) as channel:
-        panel = at(b, weights, layout.item, (channel.index, count * tile.height))
-        image = at(b, source, layout.item, (channel.index, layout.channel))
-        places = range(0, together * tile.height, tile.height)
-        left = Blocks(panel, tile.height, places, layout, range(tile.height), broadcast(layout))
-        right = Table(image, table, layout, columns, contiguous(layout))
-        channel.values = tile.over(b, [(0, count, together, together)], left, right, channel.values)
-    return channel.results
+    places = range(0, together * tile.height, tile.height)
+
+    def channels(first, end, carried, sums):
+        with emit.loop(b, first, end, 1, sums) as channel:
+            panel = at(b, weights, layout.item, (channel.index, count * tile.height))
+            image = at(b, source, layout.item, (channel.index, layout.channel))
+            left = Blocks(panel, tile.height, places, layout, range(tile.height), broadcast(layout))
+            right = Table(image, table, layout, columns, contiguous(layout))
+            channel.values = tile.over(b, [(0, count, together, together)], left, right, channel.values)
+        return carried, channel.results
+
+    return tile.blockwise(b, (0, layout.correlation.inputs, 1, count), channels)

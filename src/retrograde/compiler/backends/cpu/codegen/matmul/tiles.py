@@ -8,7 +8,7 @@ single numbers with any step.
 from ..... import cost
 from .. import emit, ir
 from ..emit import BYTE, I64, POINTER, address
-from ..micro_kernel import Ahead, Panels, Rows, Tile, Walk, broadcast, contiguous, unrolled
+from ..micro_kernel import Ahead, Lines, Panels, Rows, Tile, Walk, broadcast, contiguous, unrolled
 from .product import BLOCK, TILE
 
 
@@ -37,9 +37,12 @@ class Writer:
             rows = [address(b, self.a, i, spec.item) for i in range(spec.height)]
             return Rows(rows, numbers["a_column"], BYTE, broadcast(spec))
         rows = [address(b, self.a, b.mul(I64(i), numbers["a_row"]), BYTE) for i in range(spec.height)]
-        move = (1, spec.item) if spec.left == "rows" else (numbers["a_column"], BYTE)
         # Frozen, or LLVM would compute each row from the one before in every iteration.
-        return Rows([b.freeze(row) for row in rows], *move, broadcast(spec))
+        rows = [b.freeze(row) for row in rows]
+        if spec.left == "rows":
+            # By the index of the loop itself, which saves a register: LLVM does not see that what is carried is the same.
+            return Lines(rows, 1, spec.item, broadcast(spec), pace=1)
+        return Rows(rows, numbers["a_column"], BYTE, broadcast(spec))
 
     def right(self):
         """How B is read."""
@@ -73,7 +76,10 @@ def build(module, spec, name):
     b, tile = writer.builder, Tile(spec.vector, spec.height, spec.vectors, spec.is_fused, add_products=spec.add_products)
     left, right = writer.left(), writer.ahead(writer.right())
     _prefetch(writer)
-    sums = tile.grid(tile.over(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right, tile.zeros()))
+    ranges = unrolled(b, writer.numbers["k"], cost.TILE_STEPS)
+    # Sums of integers are exact, and those of pairs of bfloat16 as good as their factors.
+    is_rounded = spec.add_products is None
+    sums = tile.grid(tile.over_blocks(b, ranges, left, right) if is_rounded else tile.over(b, ranges, left, right, tile.zeros()))
     if spec.is_c_contiguous and not spec.is_masked:
         _store(writer, sums)
     else:
@@ -117,7 +123,7 @@ def _store_row_by_row(tile, sums):
     builder, spec, vectors = tile.builder, tile.spec, tile.spec.vectors
     # A loop over rows needs an index, which registers do not have; written out for each row, masks and steps would be most of
     # the code.
-    buffer = emit.scratch(builder, ir.ArrayType(spec.vector, spec.height * vectors), spec.lanes * spec.item_bytes)
+    buffer = emit.vectors(builder, spec.height * vectors, spec.vector)
     for number, value in enumerate(x for row in sums for x in row):
         emit.store(builder, value, address(builder, buffer, number, spec.vector))
     with emit.loop(builder, 0, spec.height) as row:

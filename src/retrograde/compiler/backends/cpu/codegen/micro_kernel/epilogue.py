@@ -62,15 +62,25 @@ def _folded(b, vector, most):
 def loaded_if(b, condition, places, kind):
     """What sums begin with: what is at `places` where a condition holds, else zeros."""
     # A branch, not a selection: where sums begin with zeros, nothing may be read at `places`, which may not be filled yet.
+    return changed_if(b, condition, [emit.zeros(kind)] * len(places), lambda _: loaded(b, places, kind))
+
+
+def loaded(b, places, kind):
+    """What is at `places`."""
+    return [emit.load(b, place, kind) for place in places]
+
+
+def changed_if(b, condition, values, change):
+    """What `change` makes of `values` where a condition holds, else these."""
     before = b.block
     with b.if_then(condition):
-        loaded = [emit.load(b, place, kind) for place in places]
-        # Loads may have opened blocks of their own: the phi must name the block that they end in.
-        filled = b.block
-    sums = []
-    for value in loaded:
-        phi = b.phi(kind)
-        phi.add_incoming(emit.zeros(kind), before)
-        phi.add_incoming(value, filled)
-        sums.append(phi)
-    return sums
+        changed = change(values)
+        # What was written may have opened blocks of its own: the phi must name the block that it ends in.
+        after = b.block
+    results = []
+    for value, other in zip(values, changed, strict=True):
+        phi = b.phi(value.type)
+        phi.add_incoming(value, before)
+        phi.add_incoming(other, after)
+        results.append(phi)
+    return results

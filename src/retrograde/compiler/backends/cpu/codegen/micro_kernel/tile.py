@@ -9,8 +9,10 @@ a dot product for each lane. See K. Goto and R. van de Geijn, Anatomy of high-pe
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..... import cost
 from .. import emit, ir
-from ..emit import I64
+from ..emit import I64, address
+from .epilogue import changed_if, loaded, store
 
 
 class Tile(NamedTuple):
@@ -36,14 +38,67 @@ class Tile(NamedTuple):
 
     def over(self, b, ranges, left, right, sums):
         """The sums after all steps of some `ranges` of k: each is (start, stop, how far an iteration goes, its steps)."""
+        return self._parted(self._in_ranges(b, ranges, left, right, [*left.carried, *right.carried, *sums]))[1]
+
+    def over_blocks(self, b, ranges, left, right):
+        """The same from zeros, with the steps of the first range in blocks; those of the others belong to the last one."""
+        (start, stop, pace, steps), *rest = ranges
+
+        def block(first, end, carried, sums):
+            return self._parted(self._in_ranges(b, [(first, end, pace, steps)], left, right, [*carried, *sums]))
+
+        def last(carried, sums):
+            return self._parted(self._in_ranges(b, rest, left, right, [*carried, *sums]))[1]
+
+        return self.blockwise(b, (start, stop, pace, steps), block, [*left.carried, *right.carried], last)
+
+    def blockwise(self, b, steps_of, block, carried=(), last=lambda carried, sums: sums):
+        """The sums over a range of k, of whose blocks of about `cost.SUMMED` steps each is summed by itself: the rounding errors
+        of a running sum grow with how many numbers are in it already. `block` takes from where to where it goes, what is carried
+        and sums, and gives both back; `last` takes both at the end, and gives sums back.
+
+        See N. Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, SIAM 2002, section 4.2.
+        """
+        start, stop, pace, steps = steps_of
+        size = max(cost.SUMMED // steps, 1) * pace
+        if isinstance(stop, int) and stop - start <= size:
+            return last(*block(start, stop, carried, self.zeros()))
+        start, stop = emit.number(start), emit.number(stop)
+        zeros = self.zeros()
+        memory = emit.vectors(b, len(zeros), self.vector)
+        places = [address(b, memory, i, self.vector) for i in range(len(zeros))]
+
+        def added(sums):
+            return [b.fadd(before, x) for before, x in zip(loaded(b, places, self.vector), sums, strict=True)]
+
+        def put_away(sums):
+            store(b, changed_if(b, b.icmp_signed(">", done, I64(size)), sums, added), places)
+            return zeros
+
+        # What belongs to the block before is put away where the next one begins, since the last one stays in registers: a sum of
+        # one block never meets memory.
+        with emit.loop(b, start, stop, size, [*carried, *zeros]) as blocks:
+            done = b.sub(blocks.index, start)
+            carried, sums = self._parted(blocks.values)
+            sums = changed_if(b, b.icmp_signed(">", done, I64(0)), sums, put_away)
+            end = emit.minimum(b, b.add(blocks.index, I64(size)), stop)
+            carried, sums = block(blocks.index, end, carried, sums)
+            blocks.values = [*carried, *sums]
+        return changed_if(b, b.icmp_signed(">", b.sub(stop, start), I64(size)), last(*self._parted(blocks.results)), added)
+
+    def _in_ranges(self, b, ranges, left, right, state):
         # Everything that an iteration hands to the next is a phi of one loop, so that LLVM keeps all of it in registers. Ranges
         # share one state: what the rest of k adds goes on top of the same sums.
-        state = [*left.carried, *right.carried, *sums]
         for start, stop, pace, steps in ranges:
             with emit.loop(b, start, stop, pace, state) as loop:
                 loop.values = self._iteration(b, left, right, loop, steps)
             state = loop.results
-        return state[len(state) - len(sums) :]
+        return state
+
+    def _parted(self, state):
+        """What loaders carry, and the sums."""
+        count = len(state) - self.height * self.width * self.chains
+        return state[:count], state[count:]
 
     def _iteration(self, b, left, right, loop, steps):
         lefts, rights = len(left.carried), len(left.carried) + len(right.carried)

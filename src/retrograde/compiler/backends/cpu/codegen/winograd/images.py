@@ -109,7 +109,7 @@ def _write_tile(plan, b, arguments, height, vectors):
     right = Blocks(kernels, row, range(0, group * row, row), plan, columns, contiguous(plan))
     whole = plan.inputs - plan.inputs % group
     ranges = [(start, stop, step, step) for start, stop, step in ((0, whole, group), (whole, plan.inputs, 1)) if start < stop]
-    totals = tile.over(b, ranges, left, right, tile.zeros())
+    totals = tile.over_blocks(b, ranges, left, right)
     store(b, totals, [at(b, products, plan.item, i * plan.outputs_line + j) for i in range(height) for j in columns])
 
 
