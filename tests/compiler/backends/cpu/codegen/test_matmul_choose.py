@@ -116,7 +116,7 @@ def test_blocks_of_k_fill_the_first_cache_evenly(k, first_cache, expected):
     (1000, 524288, 1000), (1024, 524288, 1024), (1025, 524288, 520), (1000, 1024, 64), (5, 524288, 8),
 ])
 def test_blocks_of_k_of_a_block_that_stays_in_the_second_cache_are_an_eighth_of_it(k, second_cache, expected):
-    assert k_block(_small_caches(second=second_cache), problem(60, 600, k), 16, 10, 4, is_resident=True) == expected
+    assert k_block(_small_caches(second=second_cache), problem(60, 600, k), 16, 10, 4, is_streamed=True) == expected
 
 
 def test_of_rows_that_are_read_where_they_lie_the_other_operand_stays_in_the_second_cache():
@@ -130,9 +130,41 @@ def test_of_rows_that_are_read_where_they_lie_the_other_operand_stays_in_the_sec
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("k", [576, 1024, 1536, 2048, 4096])
-def test_rows_are_added_up_in_the_same_order_whatever_their_number(machine, k):
+@pytest.mark.parametrize("n", [200, 2048])
+def test_rows_are_added_up_in_the_same_order_whatever_their_number(machine, k, n):
     # Prompts are read in pieces of 16 rows at least, and must not depend on how they are cut.
-    assert len({choose(MACHINES[machine], problem(m, 2048, k)).numbers["k_block"] for m in (16, 64, 256, 1000)}) == 1
+    assert len({choose(MACHINES[machine], problem(m, n, k)).numbers["k_block"] for m in (16, 64, 256, 1000)}) == 1
+
+
+def _gradient(m, n, k):
+    """Of a weight of m by n, over k rows."""
+    return problem(m, n, k)._replace(a=(1, m))
+
+
+@pytest.mark.parametrize(("given", "has_all_rows"), [
+    (_gradient(150, 150, 2000), True), (_gradient(2000, 400, 500), False), (_gradient(20000, 200, 500), False),  # over rows
+    (problem(600, 200, 1500), True), (problem(600, 200, 2048), False),  # read in place, packed
+])
+def test_the_second_cache_keeps_a_block_of_all_columns_where_rows_of_them_are_worth_it(given, has_all_rows):
+    machine = MACHINES["avx2"]
+    numbers = choose(machine, given).numbers
+    assert numbers["is_right_resident"] and numbers["column_tiles_block"] == numbers["column_tiles"]
+    assert numbers["k"] > numbers["k_block"] >= 96
+    right = numbers["k_block"] * numbers["column_tiles"] * numbers["short_width"] * 4
+    left = numbers["k_block"] * numbers["row_tiles_block"] * (numbers["short_height"] + 1) * 4
+    assert right <= machine.second_cache * 0.45
+    assert (numbers["row_tiles_block"] == numbers["row_tiles"]) == has_all_rows
+    assert has_all_rows or right + left <= machine.second_cache * 0.6
+
+
+@pytest.mark.parametrize("given", [
+    _gradient(2000, 600, 500), problem(600, 300, 1536),  # of which the second cache has room for a few rows only
+    problem(600, 200, 200),  # of which it has room for all
+    problem(600, 200, 1536)._replace(b=(1, 1536)),  # of which a few columns lie together
+])
+def test_a_block_of_all_columns_is_not_kept_where_it_does_not_pay(given):
+    numbers = choose(MACHINES["avx2"], given).numbers
+    assert not numbers["is_right_resident"] or numbers["column_tiles_block"] < numbers["column_tiles"] or numbers["k_block"] >= given.k
 
 
 @pytest.mark.parametrize(("m", "n", "k", "b", "expected"), [

@@ -2,8 +2,9 @@
 
 What differs from product to product stands in its descriptor: sizes, strides, and the addresses of the functions that compute
 tiles and pack blocks. The order of loops and the sizes of blocks follow Goto and van de Geijn (2008) and Van Zee and van de
-Geijn (2015). Either a panel of B stays in the first cache, a block of A in the second, a block of B in the third ("GEBP"); or, if
-A is read where it lies, a block of B in the second, and each row of A goes by once for it ("GEPB").
+Geijn (2015). Either a panel of B stays in the first cache, a block of A in the second, a block of B in the third ("GEBP"); or a
+block of B in the second, and each row of A goes by once for it ("GEPB"), if A is read where it lies, or if that block has all
+columns of B.
 """
 
 from typing import NamedTuple

@@ -6,7 +6,7 @@ from math import ceil
 from typing import NamedTuple
 
 from .....target import ITEM_BYTES
-from .cache_blocks import column_tiles_of_block, k_block, row_tiles_of_block
+from .cache_blocks import column_tiles_of_block, k_block, kept_rows, row_tiles_of_block
 from .fields import batch_fields, batch_fields_of_pairs, fields, fields_of_pairs
 from .layouts import (
     block_packing,
@@ -61,14 +61,18 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
     column_tiles, rest = ceil(problem.n / width), problem.n % width
     left, kind = items.left_layout(target, problem, column_tiles, item)
     # Whatever the number of rows, or each would be added up in another order with another number.
-    is_resident = has_spread_rows(problem, item) and not panels
-    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, is_resident=is_resident, blocks=blocks)
+    is_streamed = has_spread_rows(problem, item) and not panels
+    # All columns of a block of B, which packed rows go by as well.
+    is_kept = not panels and (is_streamed or _is_packed(left)) and kept_rows(target, problem, item) is not None
+    depth = panels.k_block if panels else k_block(target, problem, width, row_tiles, item, is_streamed=is_streamed, blocks=blocks)
     right = "panels" if panels else "blocks" if blocks else items.right_layout(target, problem, row_tiles, rest % lanes, item)
-    row_tiles_block = row_tiles if is_resident else row_tiles_of_block(target, row_tiles, depth * item * rows)
-    panel, column_tiles_block = depth * item * width, column_tiles
-    if not panels:
+    panel, column_tiles_block, row_tiles_block = depth * item * width, column_tiles, row_tiles
+    if not panels and not is_kept:
         all_left = problem.m * problem.k * item
-        column_tiles_block = column_tiles_of_block(target, column_tiles, panel, all_left, is_resident=is_resident)
+        column_tiles_block = column_tiles_of_block(target, column_tiles, panel, all_left, is_streamed=is_streamed)
+    if not is_streamed:
+        right_bytes = column_tiles * panel if is_kept else None
+        row_tiles_block = row_tiles_of_block(target, row_tiles, depth * item * rows, right_bytes)
     left_start = column_tiles_block * panel if _is_packed(right) else 0
     left_bytes = (row_tiles_block * rows * depth + 4 * lanes) * item if _is_packed(left) else 0
     numbers = items.fields(
@@ -84,7 +88,7 @@ def tiled(target, problem, is_swapped, items=NUMBERS, *, panels=None, blocks=Non
         column_tiles_block=column_tiles_block,
         left_start=left_start,
         is_right_direct=int(right == "direct"),
-        is_right_resident=int(is_resident),
+        is_right_resident=int(is_streamed or is_kept),
     )
     if blocks:
         numbers |= {"b_row": 0, "b_column": 0}  # what packs it knows where blocks lie
