@@ -171,3 +171,19 @@ def test_code_and_ops_agree_on_the_sizes_of_blocks():
     assert BLOCKS.keys() == FORMATS.keys()
     for name, block in BLOCKS.items():
         assert block.nbytes / block.size == FORMATS[name].nbytes / FORMATS[name].size
+
+
+@pytest.mark.parametrize(("name", "asked", "cache"), [
+    ("F32", 4, 2), ("F16", 4, 2), ("BF16", 4, 2),  # a line for each of four rows
+    ("Q8_0", 3, 1),  # four blocks of 34 bytes
+    ("Q4_K", 0, 1),  # whose rows are read one by one
+])
+def test_what_the_next_rows_read_is_asked_for_line_by_line(name, asked, cache):
+    # Of a row of x alone: of several, fewer outputs are computed at once.
+    blocks = blocks_of(name, 8, 768)[0]
+    product = rg.jit(lambda x: rg.quantized_linear(x, rg.asarray(blocks), name))
+    product(np.ones((1, 768), np.float32))
+    (code,) = [kernel.llvm for kernel in product.explain().kernels if kernel.kind == "quantized product"]
+    calls = [line for line in code.splitlines() if 'call void @"llvm.prefetch' in line or "call void @llvm.prefetch" in line]
+    assert len(calls) == asked
+    assert all([f"i32 {4 - cache}, i32 1)" in line for line in calls])

@@ -221,7 +221,7 @@ class _SixBits(Block):
 class _Halves(Block):
     """F16 and BF16: 32 numbers of 16 bits."""
 
-    together = 2
+    together = 4
 
     def __init__(self, is_brain):
         super().__init__(32, 64)
@@ -240,7 +240,7 @@ class _Halves(Block):
 class _Floats(Block):
     """F32: numbers as they are."""
 
-    together = 2
+    together = 4
 
     def weights(self, r, pointer):
         for place in range(0, self.nbytes, 4 * r.lanes):

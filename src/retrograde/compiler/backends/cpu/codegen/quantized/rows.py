@@ -66,7 +66,7 @@ class RowsWriter:
         with emit.loop(b, 0, self.blocks, 1, sums) as place:
             offset = b.mul(place.index, I64(nbytes))
             if together > 1:
-                self._prefetch(lines[0], b.mul(b.add(line, offset), I64(together)), together * nbytes)
+                self._ask_ahead(lines, line, offset)
             self.added(place.values, top, rows, place.index, [emit.address(b, line, offset, BYTE) for line in lines])
         for number in range(rows * together):
             row, i = divmod(number, together)
@@ -74,10 +74,19 @@ class RowsWriter:
             where = b.add(b.mul(b.add(top, I64(row)), self.outputs), b.add(first, I64(i)))
             emit.store(b, found, emit.address(b, self.result, where, plan.item))
 
-    def _prefetch(self, pointer, start, nbytes):
-        """Ask for what the next outputs read, in the order of memory: the rows of several at once are too short for the processor
-        to see that each goes on.
-        """
+    def _ask_ahead(self, lines, line, offset):
+        """Ask for what the next outputs read: rows of several at once are too short for the processor to see that each goes on."""
+        b, nbytes = self.ir, self.plan.block.nbytes
+        behind = b.mul(line, I64(len(lines)))
+        if nbytes % CACHE_LINE == 0:
+            # Each row asks for the one that takes its place, whose lines come in the order in which they are read.
+            for pointer in lines:
+                self._prefetch(pointer, b.add(behind, offset), nbytes, level=2)
+        else:
+            # In the order of memory: a line has several blocks, and would be asked for with each of them.
+            self._prefetch(lines[0], b.add(behind, b.mul(offset, I64(len(lines)))), len(lines) * nbytes, level=1)
+
+    def _prefetch(self, pointer, start, nbytes, level):
         b = self.ir
         for place in range(0, nbytes, CACHE_LINE):
-            emit.prefetch(b, emit.address(b, pointer, b.add(start, I64(place)), BYTE))
+            emit.prefetch(b, emit.address(b, pointer, b.add(start, I64(place)), BYTE), level=level)
