@@ -19,8 +19,7 @@ def k_block(target, problem, width, row_tiles, item, *, is_streamed=False, block
 def _rows_of_panel(target, problem, width, row_tiles, item, is_streamed):
     if row_tiles <= 1:
         # Nothing is used twice: a few rows at a time are read from end to end, as memory likes it.
-        is_large = problem.k * problem.n * item > target.second_cache // 2
-        return 8 if problem.b[1] == 1 and problem.m <= 4 and is_large else max(problem.k, 1)
+        return 8 if problem.b[1] == 1 and problem.m <= 4 and is_large(target, problem, item) else max(problem.k, 1)
     kept = kept_rows(target, problem, item)
     # Not fewer than 64, however small the cache: each block of k reads and writes all of C once more.
     room = target.second_cache / 8 if is_streamed else target.first_cache * 0.75
@@ -42,7 +41,12 @@ def kept_rows(target, problem, item):
         rows = both if both >= _FEWEST_ROWS else right
         return rows if rows >= _FEWEST_ROWS else None
     # Of others the number of rows is not to say in which order numbers are added. A few columns of a large B lie far apart.
-    return _KEPT_ROWS if problem.k * problem.n * item > cache // 2 and right >= _KEPT_ROWS else None
+    return _KEPT_ROWS if is_large(target, problem, item) and right >= _KEPT_ROWS else None
+
+
+def is_large(target, problem, item):
+    """Whether the second cache does not hold B, with room for others."""
+    return problem.k * problem.n * item > target.second_cache // 2
 
 
 def row_tiles_of_block(target, count, tile_bytes, right_bytes=None):

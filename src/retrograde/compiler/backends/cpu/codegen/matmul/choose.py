@@ -3,7 +3,7 @@
 from math import ceil
 
 from .....target import ITEM_BYTES
-from .cache_blocks import even_block, k_block
+from .cache_blocks import even_block, is_large, k_block
 from .fields import batch_fields, fields
 from .layouts import block_packing, packed_layout, widest_tile
 from .plan import Plan, aligned
@@ -100,7 +100,7 @@ def _dots(target, problem, is_swapped):
         column_tiles_block=max(1, column_tiles),
     )
     # Many rows of A go by for each group of columns, which is read from memory for the first of them only.
-    is_far = not is_b_packed and problem.m <= 8 and _is_large(target, problem)
+    is_far = not is_b_packed and problem.m <= 8 and is_large(target, problem, numbers["item"])
     spec = Dots(problem.dtype, target.lanes(problem.dtype), heights, widths, is_b_packed, target.has_fma, is_far)
     room = column_tiles * problem.k * max(widths) * numbers["item"] if is_b_packed else 0
     return Plan(spec, {}, numbers, batch_fields(problem), is_swapped, aligned(room))
@@ -110,12 +110,7 @@ def _fits_stream(target, problem):
     """One row, and a matrix of contiguous rows that the second cache does not hold."""
     is_laid_out = problem.b[1] == 1 and problem.c[1] == 1 and problem.n >= 8 * target.lanes(problem.dtype)
     can_mask = target.has_masks or problem.n % target.lanes(problem.dtype) == 0
-    return problem.m == 1 and _is_large(target, problem) and is_laid_out and can_mask
-
-
-def _is_large(target, problem):
-    """Whether the second cache does not hold B, with room for others."""
-    return problem.k * problem.n * ITEM_BYTES[problem.dtype] > target.second_cache // 2
+    return problem.m == 1 and is_large(target, problem, ITEM_BYTES[problem.dtype]) and is_laid_out and can_mask
 
 
 def _stream(target, problem, is_swapped):

@@ -76,10 +76,7 @@ def build(module, spec, name):
     b, tile = writer.builder, Tile(spec.vector, spec.height, spec.vectors, spec.is_fused, add_products=spec.add_products)
     left, right = writer.left(), writer.ahead(writer.right())
     _prefetch(writer)
-    ranges = unrolled(b, writer.numbers["k"], cost.TILE_STEPS)
-    # Sums of integers are exact, and those of pairs of bfloat16 as good as their factors.
-    is_rounded = spec.add_products is None
-    sums = tile.grid(tile.over_blocks(b, ranges, left, right) if is_rounded else tile.over(b, ranges, left, right, tile.zeros()))
+    sums = tile.grid(tile.over_blocks(b, unrolled(b, writer.numbers["k"], cost.TILE_STEPS), left, right))
     if spec.is_c_contiguous and not spec.is_masked:
         _store(writer, sums)
     else:

@@ -28,7 +28,6 @@ __all__ = [
     "lane_sums",
     "loaded_if",
     "minus",
-    "prefetch",
     "store",
     "unrolled",
 ]
