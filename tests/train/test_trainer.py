@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import retrograde as rg
 from retrograde import nn, optim, train
 from retrograde.torch.utils.data import DataLoader, TensorDataset, WeightedRandomSampler
-from train import endurance, kills
+from train import kills
 
 CROSS = nn.functional.cross_entropy
 X = np.random.default_rng(0).normal(size=(70, 4)).astype(np.float32)
@@ -330,10 +331,12 @@ def test_autocast_computes_products_in_half_precision_and_keeps_weights_whole(co
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read as Linux tells it")
-@pytest.mark.filterwarnings("ignore::retrograde.errors.RetraceWarning")
-@pytest.mark.parametrize(("run", "count"), [("steps", 5000), ("shapes", 100), ("batches", 2000)])
-def test_memory_does_not_grow_with_the_number_of_calls(run, count):
-    assert endurance.growth(run, count) < endurance.ALLOWANCE
+@pytest.mark.parametrize(("run", "share"), [("steps", 0.005), ("shapes", 0.2), ("batches", 0.02)])
+def test_memory_does_not_grow_with_the_number_of_calls(run, share):
+    # In a process of its own: what other tests leave behind may be given back, or grow, meanwhile.
+    command = [sys.executable, "-m", "tests.train.endurance", "--runs", run, "--share", str(share)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_training_waits_for_no_more_than_a_copy(tmp_path):
