@@ -5,11 +5,11 @@ import json
 import random
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import json_model
 import pytest
+from waiting import wait_until
 
 from retrograde.cli import main
 from retrograde.serve import application
@@ -53,13 +53,6 @@ class Listening:
 
     def get(self, path, **options):
         return self.client.get(path, **options)
-
-
-def wait_until(holds, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 @pytest.fixture(scope="module")
