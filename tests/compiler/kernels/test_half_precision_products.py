@@ -104,7 +104,37 @@ def test_pairs_are_multiplied_where_that_is_faster():
     f, a = rg.jit(lambda a, b: a @ b), drawn((64, 64), "bfloat16", 13)
     f(a, a)
     kinds = [kernel.kind for kernel in f.explain().kernels]
-    assert kinds == (["matmul", "loop"] if target().gains_by_bfloat16 else ["widen", "widen", "matmul", "loop"])
+    assert kinds == (["matmul", "loop"] if target().gains_by_bfloat16 else ["widen", "matmul", "loop"])
+
+
+@pytest.mark.skipif(backends.chosen_name() != "native", reason="code of the native backend")
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "function"), [
+    (1, lambda x, w: x @ w.T), (8, lambda x, w: x @ w.T), (9, lambda x, w: x @ w.T), (12, lambda x, w: x @ w), (1, lambda x, w: w @ x[0]),
+    (4, lambda x, w: x @ w[32:].T), (1, lambda x, w: x[0] @ w)])
+def test_a_matrix_of_half_precision_is_widened_in_registers(rows, function, dtype):
+    f, x, w = rg.jit(function), drawn((rows, 64), "float32", 14), drawn((64, 64), dtype, 15)
+    assert np.allclose(f(x, w), function(x.astype(np.float64), wide(w)), rtol=1e-5, atol=1e-5)
+    assert "widen" not in [kernel.kind for kernel in f.explain().kernels]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("right", LAYOUTS)
+@pytest.mark.parametrize("left", ["rows", "columns", "part of rows"])
+def test_a_few_rows_meet_whole_blocks_and_parts_of_them(left, right, dtype):
+    (shape_a, show_a), (shape_b, show_b) = LAYOUTS[left], LAYOUTS[right]
+    f = rg.jit(lambda a, b: show_a(a) @ show_b(b))
+    for m, n, k in [(1, 40, 64), (3, 33, 96), (8, 64, 32), (9, 70, 64), (5, 32, 48), (64, 1, 64), (64, 2, 96)]:
+        a, b = drawn(shape_a(m, k), dtype, 16), drawn(shape_b(k, n), dtype, 17)
+        assert agrees(f(a, b), show_a(a), show_b(b), dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_matrix_meets_itself(dtype):
+    f = rg.jit(lambda x: (x @ x.T, x.T @ x))
+    for shape in [(3, 64), (32, 64), (64, 32), (40, 96)]:
+        x = drawn(shape, dtype, 18)
+        assert all([agrees(z, a, b, dtype) for z, a, b in zip(f(x), (x, x.T), (x.T, x), strict=True)])
 
 
 @pytest.mark.parametrize(("processor", "gains"), [("znver4", True), ("znver5", True), ("emeraldrapids", False), ("cooperlake", False)])

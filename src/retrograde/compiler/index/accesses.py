@@ -24,6 +24,10 @@ class Product(NamedTuple):
         """What tells the second operand from other matrices."""
         return id(self.b[0]), self.b[1], self.problem.b, self.problem.k, self.problem.n
 
+    def swapped(self):
+        """The same work written as Cᵀ = Bᵀ · Aᵀ."""
+        return Product(self.problem.swapped(), self.b, self.a)
+
 
 class Operand(NamedTuple):
     """An operand of a product: its shape, and where it is in memory; steps are those of numbers, also where these are in blocks."""

@@ -12,6 +12,7 @@ from ..index.emitted import NARROW
 from ..index.expression import Load
 from ..index.row_dependences import is_worth_rows, met_by_product
 from ..target import ITEM_BYTES
+from .blocks import HalfMatrix, few_rows_launches
 from .kernel import Kernel, Scratch
 
 
@@ -121,20 +122,34 @@ class Matmul(Kernel):
 
 def _narrow_launches(step, product, assembler):
     """The launches of a product with operands of half precision: of bfloat16 in pairs where the processor is faster by these, else
-    of what is widened to float32 before.
+    by a matrix that is widened in registers, as blocks of weights are. What is neither is widened to float32 before.
     """
     storage, result, lasts = assembler.storage, assembler.storage(step.roots[0]), assembler.lasts(step)
     if all([a.dtype == bfloat16 for a, _ in (product.a, product.b)]):
         plan = assembler.code("matmul").choose_pairs(assembler.target, product.problem)
         if plan is not None:
             return [product_launch(step, product, plan, assembler, product.b, storage, result, lasts, ITEM_BYTES["float32"] // 2)]
-    before, wide = [], {}
-    for operand, is_narrow in zip((product.a[0], product.b[0]), _are_narrow(product), strict=True):
-        if is_narrow and id(operand) not in wide:
-            wide[id(operand)] = Scratch(operand.size * ITEM_BYTES["float32"])
-            before.append(_widened(step, operand, wide[id(operand)], assembler))
-    found = lambda buffer: wide[id(buffer)] if id(buffer) in wide else storage(buffer)
-    return [*before, product_launch(step, product, _chosen(product.problem, assembler), assembler, product.b, found, result, lasts)]
+    matrix = next((m for m in map(HalfMatrix, (product, product.swapped())) if m.is_readable), None)
+    product, before, wide = product if matrix is None else matrix.product, [], {}
+
+    def widened(operand):
+        buffer, first = operand
+        if name_of(buffer.dtype) not in NARROW:
+            return operand
+        if id(buffer) not in wide:
+            wide[id(buffer)] = Scratch(buffer.size * ITEM_BYTES["float32"])
+            before.append(_widened(step, buffer, wide[id(buffer)], assembler))
+        return wide[id(buffer)], first
+
+    product = product._replace(a=widened(product.a), b=product.b if matrix else widened(product.b))
+    if matrix is None:
+        plan, item = _chosen(product.problem, assembler), None
+    elif matrix.has_few_rows:
+        buffers = storage(product.a[0]), storage(product.b[0]), result
+        return [*before, *few_rows_launches(step, matrix.form, matrix.sizes, buffers, assembler)]
+    else:
+        plan, item = matrix.plan(assembler), ITEM_BYTES["float32"] // 2
+    return [*before, product_launch(step, product, plan, assembler, product.b, storage, result, lasts, matrix_item=item)]
 
 
 def _widened(step, operand, room, assembler):

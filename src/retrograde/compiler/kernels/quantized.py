@@ -4,11 +4,12 @@ from math import prod
 
 from ...core.symbol import Symbol
 from ...dtypes import name_of
-from ...ops.networks._quantizing import PLAIN, format_of
+from ...ops.networks._quantizing import PLAIN
 from ...ops.networks._rounding import BLOCK
 from ...ops.networks.quantized import FEW_ROWS, weights_missing
 from .. import cost
 from ..index.accesses import Operand
+from .blocks import few_rows_launches, fields
 from .kernel import Kernel, Scratch, launch
 from .matmul import Matmul, product_launch
 
@@ -27,13 +28,10 @@ class QuantizedProduct(Kernel):
         return activations is None and is_short and _are_operands(node, x, blocks) and not weights_missing(x.shape[-1], form)
 
     def launches(self, step, assembler):
-        node, code = step.roots[0], assembler.code("quantized")
+        node = step.roots[0]
         x, blocks, form, *_ = node.args
-        rows, count = prod(x.shape[:-1]), x.shape[-1]
-        plan = code.Product(**_fields(form, assembler.target), outputs=blocks.shape[0], count=count, rows=rows)
         buffers = assembler.layout(step, x)[0], assembler.layout(step, blocks)[0], assembler.storage(node)
-        seconds = blocks.shape[0] * count * (cost.UNPACK_SECONDS + rows * cost.FEW_ROWS_SECONDS)
-        return launch(step, plan, code.write_product, buffers, seconds, assembler)
+        return few_rows_launches(step, form, (prod(x.shape[:-1]), x.shape[-1], blocks.shape[0]), buffers, assembler)
 
     def flops(self, node):
         return 2 * node.size * node.args[0].shape[-1]
@@ -57,8 +55,8 @@ class IntegerProduct(QuantizedProduct):
         rounding = code.Activations(min(assembler.target.lanes("float32"), 16), x.size)
         read, seconds = (assembler.layout(step, x)[0], codes, scales), x.size * cost.ENTRY_SECONDS
         before = launch(step, rounding, code.write_activations, read, seconds, assembler, "round")
-        fields = {**_fields(form, assembler.target), "lanes": code.lanes_of(way), "has_tables": False}
-        plan = code.IntegerProduct(**fields, outputs=blocks.shape[0], count=count, rows=rows, way=way)
+        read_so = {**fields(form, assembler.target), "lanes": code.lanes_of(way), "has_tables": False}
+        plan = code.IntegerProduct(**read_so, outputs=blocks.shape[0], count=count, rows=rows, way=way)
         buffers = codes, scales, assembler.layout(step, blocks)[0], assembler.storage(node)
         seconds = blocks.shape[0] * count * (cost.CODE_SECONDS + rows * cost.FEW_CODES_SECONDS)
         return [*before, *launch(step, plan, code.write_integer_product, buffers, seconds, assembler)]
@@ -102,7 +100,7 @@ class QuantizedMatmul(Matmul):
     @staticmethod
     def _blocks(step, assembler):
         node = step.roots[0]
-        return assembler.code("matmul").Blocks(**_fields(node.args[2], assembler.target), is_along_k=_is_forward(node))
+        return assembler.code("matmul").Blocks(**fields(node.args[2], assembler.target), is_along_k=_is_forward(node))
 
 
 def _is_forward(node):
@@ -131,13 +129,7 @@ class Unpacking(Kernel):
     def launches(self, step, assembler):
         node, code = step.roots[0], assembler.code("quantized")
         blocks, form = node.args
-        plan = code.Unpacking(**_fields(form, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
+        plan = code.Unpacking(**fields(form, assembler.target), outputs=prod(node.shape[:-1]), count=node.shape[-1])
         buffers = assembler.layout(step, blocks)[0], assembler.storage(node)
         return launch(step, plan, code.write_unpacking, buffers, node.size * cost.UNPACK_SECONDS, assembler)
 
-
-def _fields(form, target):
-    """What the code of all formats depends on."""
-    # A block has 16 codes in a row at least.
-    return {"format": format_of(form).name, "lanes": min(target.lanes("float32"), 16), "is_fused": target.has_fma,
-            "has_halves": target.converts_half, "has_tables": target.machine == "x86_64" and target.vector_bytes == 64}
