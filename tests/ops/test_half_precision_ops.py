@@ -24,6 +24,7 @@ FUNCTIONS = {
     "cosine_similarity": lambda x: functional.cosine_similarity(x, x[::-1], dim=1),
     "pairwise_distance": lambda x: functional.pairwise_distance(x, x[::-1]),
     "prod": lambda x: rg.prod(x[:, :3] * np.asarray([1, 1, 1 / 512], x.dtype), axis=1),
+    "matmul of large numbers": lambda x: (x / 512) @ (x / 512).T,
     "attention": lambda x: functional.scaled_dot_product_attention(*[x.reshape(4, 30, 10)] * 3),
 }
 LONG = {
@@ -34,6 +35,13 @@ LONG = {
     "softmax": lambda x: rg.softmax(x, axis=0)[0],
     "logsumexp": lambda x: rg.logsumexp(x, axis=0),
     "average": lambda x: np.average(x, axis=0, weights=x[:, 0]),
+    "einsum": lambda x: rg.einsum("ij->j", x),
+    "einsum of two": lambda x: rg.einsum("ij,i->j", x, x[:, 0]),
+    "einsum of few": lambda x: rg.einsum("ij,ij->j", x[:2600], x[:2600]),
+    "einsum of integers": lambda x: rg.einsum("ij,i->j", x, np.ones(5000, np.int8)),
+    "tensordot": lambda x: rg.tensordot(x, x, ((0,), (0,)))[0],
+    "vecdot": lambda x: rg.vecdot(x.T, x.T),
+    "matmul": lambda x: x.T @ x,
     "segment_sum": lambda x: rg.segment_sum(x, PLACES, 1),
     "avg_pool1d": lambda x: functional.avg_pool1d(x.T, 5000),
 }
@@ -82,3 +90,44 @@ def test_gradient_of_a_product_that_overflows_is_that_of_its_factors():
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(rg.grad(rg.prod)(x), x[::-1])
         assert np.isfinite(rg.grad(rg.prod)(np.array([300, 300], np.float16))).all()
+
+
+MANY_CLASSES = np.random.default_rng(1).standard_normal((2, 5000)) / 8
+SLOPES = {
+    "cross_entropy": lambda x: functional.cross_entropy(x, PLACES),
+    "cross_entropy, smoothed": lambda x: functional.cross_entropy(x, PLACES, label_smoothing=0.1),
+    "cross_entropy, weighted": lambda x: functional.cross_entropy(x, PLACES, weight=rg.ones(3).astype(x.dtype)),
+    "cross_entropy of shares": lambda x: functional.cross_entropy(x, np.broadcast_to([0.5, 0.25, 0.25], (5000, 3)).astype(x.dtype)),
+    "nll_loss": lambda x: functional.nll_loss(x, PLACES),
+    "ctc_loss": lambda x: functional.ctc_loss(-x[:300, None], np.array([[1, 2]]), np.array([300]), np.array([2])),
+    "mse_loss": lambda x: functional.mse_loss(x, x * 0),
+    "mean": lambda x: x.mean(),
+    "a broadcast factor": lambda x: (x * x[:1]).sum() / 5000,
+    "embedding": lambda x: functional.embedding(PLACES, x[:2]).sum() / 2500,
+    "einsum": lambda x: rg.einsum("ij,ij->", x, x) / 5000,
+    "matmul": lambda x: (x.T @ (x / 16)).sum() / 5000,
+    "batch_norm": lambda x: (functional.batch_norm(x, None, None, rg.full((3,), 0.5).astype(x.dtype), training=True) * x).sum() / 64,
+    "conv1d": lambda x: functional.conv1d(x.T[None] / 8, x.T[None, :, :3]).sum() / 5000,
+}
+OF_CLASSES = {
+    "cross_entropy": lambda x: functional.cross_entropy(x, PLACES[:2]),
+    "cross_entropy, smoothed": lambda x: functional.cross_entropy(x, PLACES[:2], label_smoothing=0.1),
+    "cross_entropy of shares": lambda x: functional.cross_entropy(x, np.eye(2, 5000).astype(x.dtype)),
+    "log_softmax": lambda x: rg.log_softmax(x, -1)[:, 0].sum(),
+}
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+def test_contractions_of_arrays_keep_their_dtype(dtype):
+    x, whole = np.full((4, 3), 0.5).astype(dtype), np.ones((4, 3), np.int8)
+    for operands, expected in [((x, x), dtype), ((x, x, rg.tensor(x)), dtype), ((x, whole), dtype), ((x, x.astype(np.float32)), rg.float32)]:
+        found = rg.einsum(",".join(["ij"] * len(operands)) + "->j", *operands)
+        assert found.dtype == expected
+        np.testing.assert_array_equal(np.asarray(found, float), 4 * 0.5 ** (len(operands) - (whole is operands[-1])))
+
+
+@pytest.mark.parametrize("dtype", NARROW, ids=str)
+@pytest.mark.parametrize(("f", "numbers"), [*[pytest.param(f, SAME, id=name) for name, f in SLOPES.items()], *[
+    pytest.param(f, MANY_CLASSES, id=f"{name}, of many classes") for name, f in OF_CLASSES.items()]])
+def test_gradients_of_long_sums_do_not_stop(f, numbers, dtype):
+    check(rg.grad(f), numbers, dtype, 8)

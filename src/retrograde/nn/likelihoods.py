@@ -8,7 +8,7 @@ import numpy as np
 from ..core.explain import explaining
 from ..errors import DTypeError, OutOfRangeError, ShapeError, TraceError
 from ..ops.elementary.comparisons import clip, maximum, where
-from ..ops.elementary.conversions import as_floats
+from ..ops.elementary.conversions import as_floats, narrowed, widened
 from ..ops.elementary.exponential import exp, log, logaddexp
 from ..ops.manipulation.gathering import checked_positions, take, take_along_axis
 from ..ops.manipulation.joins import concatenate, stack
@@ -70,6 +70,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         return reshape(one, ())
     targets, input_lengths, target_lengths = asarray(targets), asarray(input_lengths), asarray(target_lengths)
     _check_sequences(log_probs, targets, input_lengths, target_lengths)
+    # Logarithms of the chances of whole sequences are large numbers, of which half precision keeps no digit behind the point.
+    log_probs, given = widened(log_probs), log_probs
     input_lengths = _frames(input_lengths, log_probs.shape[0])
     labels = _with_blanks(_in_rows(targets, target_lengths), blank)
     ends = _ends(maximum(log_probs, _NEVER), labels, blank, input_lengths)
@@ -77,7 +79,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     last, before = (take_along_axis(ends, maximum(p, 0), -1)[:, 0] for p in (places, places - 1))
     losses = -where(target_lengths > 0, logaddexp(last, before), last)
     losses = where(losses > -_NEVER / 2, 0.0 if zero_infinity else float("inf"), losses)
-    return reduced(losses / maximum(target_lengths, 1).astype(losses.dtype) if reduction == "mean" else losses, reduction)
+    losses = losses / maximum(target_lengths, 1).astype(losses.dtype) if reduction == "mean" else losses
+    return narrowed(reduced(losses, reduction), given)
 
 
 def _check_sequences(log_probs, targets, *lengths):

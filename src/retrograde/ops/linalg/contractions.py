@@ -5,13 +5,14 @@ from math import prod
 
 import numpy as np
 
-from ...dtypes import bfloat16, without_promotion
+from ...dtypes import bfloat16, is_float, without_promotion
 from ...errors import ShapeError
 from ...shapes import mismatch
 from .._arrays import shape_of
 from .._families import composite, contraction
 from .._samples import call
 from ..axes.reductions import sum as summed
+from ..elementary.conversions import is_narrow
 from ..manipulation.movements import broadcast_to, expand_dims, permute_dims, reshape, transpose, unbroadcast
 from ._multiplying import exact, product
 from ._plans import kept_labels, matrix_plan, pairwise_path
@@ -224,7 +225,19 @@ def contract(operands, /, subscripts):
 
     $z_{o} = \sum \prod_i x^{(i)}_{s_i} \;\Rightarrow\; \bar x^{(i)}_{s_i} = \sum \bar z_{o} \prod_{j \ne i} x^{(j)}_{s_j}$
     """
-    operands = [x.astype(np.float32) if getattr(x, "dtype", None) == bfloat16 else x for x in operands]  # einsum knows no other
+    operands = [x if hasattr(x, "dtype") else np.asarray(x) for x in operands]
+    if not any(map(is_narrow, operands)):
+        return _contracted(operands, subscripts)
+    # NumPy's sums of float16 would stop growing, and its einsum knows no bfloat16.
+    found = _contracted([x.astype(np.float32) if is_narrow(x) else x for x in operands], subscripts)
+    if all([x.dtype != bfloat16 for x in operands]):
+        return found.astype(np.result_type(*operands), copy=False)
+    is_wide = any([is_float(x.dtype) and x.dtype != bfloat16 for x in operands])
+    return found if is_wide else found.astype(bfloat16)
+
+
+def _contracted(operands, subscripts):
+    """`contract` of arrays whose numbers are wide enough to add them up."""
     # To look for matrix products in it takes longer than small contractions do.
     optimize = len(operands) > 2 or any([np.size(x) > _LARGE for x in operands])
     try:

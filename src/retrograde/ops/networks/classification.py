@@ -77,7 +77,7 @@ def _reduced_by(losses, importance, reduction):
 
 def _portion(is_valid, importance, reduction):
     """What part of the cotangent each loss receives, before its importance; none of a mean of nothing."""
-    return where(is_valid, 1 / where(is_valid, importance.sum(), 1), 0) if reduction == "mean" else 1.0
+    return where(is_valid, 1 / where(is_valid, sum(importance), 1), 0) if reduction == "mean" else 1.0
 
 
 @loss(samples=(call((4, 3), _CLASSES), call((4, 3), _CLASSES, weight=_WEIGHTS, reduction="sum"),
@@ -240,7 +240,7 @@ def _factors(input, target, weight, ignore_index, reduction, label_smoothing) ->
     if not label_smoothing:
         return hard, hard, None
     even = expand_dims(is_valid.astype(input.dtype) * (label_smoothing / count * portion), axis)
-    return hard + even * (count if weight is None else weight.sum()), hard, even
+    return hard + even * (count if weight is None else sum(weight)), hard, even
 
 
 @loss(is_public=False, faster=by_shape, is_composite=False, expansion=_slopes_in_ops, samples=(
@@ -259,7 +259,7 @@ def cross_entropy_slopes(input, target, /, weight, ignore_index, reduction, labe
     if weight is not None or label_smoothing or not _is_plain(target, ignore_index, input.shape, axis):
         return _slopes_in_ops(input, target, weight, ignore_index, reduction, label_smoothing)
     slopes = np.exp(input - np.maximum.reduce(input, axis, keepdims=True))
-    slopes /= np.add.reduce(slopes, axis, keepdims=True)
+    slopes /= sum(slopes, axis, True)
     slopes[lines(input.shape, target, axis)] -= 1
     if reduction == "mean":
         slopes *= 1 / (target.size or 1)
@@ -270,7 +270,7 @@ def _slopes_rule(g, input, target, weight, ignore_index, reduction, label_smooth
     axis = _class_axis(input)
     factors, _, _ = _factors(input, target, weight, ignore_index, reduction, label_smoothing)
     chances = softmax(input, axis)
-    return factors * chances * (g - (g * chances).sum(axis=axis, keepdims=True))
+    return factors * chances * (g - sum(g * chances, axis, True))
 
 
 cross_entropy_slopes.defvjp(_slopes_rule, None)
@@ -279,7 +279,7 @@ cross_entropy_slopes.defvjp(_slopes_rule, None)
 def _soft_rule(g, input, target, weight, reduction, label_smoothing):
     axis = _class_axis(input)
     weighted = _smoothed(target, label_smoothing, axis) * _per_class(weight, input)
-    slopes = softmax(input, axis) * weighted.sum(axis=axis, keepdims=True) - weighted
+    slopes = softmax(input, axis) * sum(weighted, axis, True) - weighted
     return slopes * _given(g, input, axis, reduction)
 
 
@@ -308,7 +308,7 @@ def _weight_rule(g, input, target, weight, z, ignore_index, reduction, label_smo
         shares = chosen * (1 - label_smoothing) + expand_dims(is_valid, axis) * (label_smoothing / input.shape[axis])
         terms = where(shares == 0, 0, logs * shares)
         if reduction == "mean":
-            terms = (terms - chosen * z) / _importance(is_valid, classes, weight, input.dtype).sum()
+            terms = (terms - chosen * z) / sum(_importance(is_valid, classes, weight, input.dtype))
         terms = terms * (expand_dims(g, axis) if reduction == "none" else g)
     return sum(terms, tuple([i for i in range(input.ndim) if i != axis]))
 

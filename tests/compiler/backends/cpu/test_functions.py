@@ -105,7 +105,31 @@ def test_parameters_of_another_value_are_left_to_numpy(monkeypatch):
     assert ("softplus", 0) in asked
 
 
-@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16, rg.int64, rg.complex128])
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+@pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)
+def test_large_arrays_of_half_precision_are_rounded_a_few_times_at_most(op, dtype):
+    arrays = [rg.astype(x, dtype) for x in _operands(op, np.float32, 5001)]
+    found, exact = op.call(*arrays), op.kernel(*[x.astype(np.float64) for x in arrays], *(op.kernel.__defaults__ or ()))
+    assert found.dtype == dtype
+    # Once is half a unit of the last place; some functions are several ops, each of which rounds.
+    half_a_unit = {rg.float16: 2.0**-11, rg.bfloat16: 2.0**-8}[dtype]
+    np.testing.assert_allclose(np.asarray(found, np.float64), exact, rtol=4 * half_a_unit, atol=2.0**-25)
+
+
+@pytest.mark.parametrize("dtype", [rg.float16, rg.bfloat16])
+def test_functions_of_half_precision_round_keep_and_overflow_as_numpy_does(dtype):
+    special = [0.0, -0.0, 1e-7, -1e-7, 6e4, -6e4, np.inf, -np.inf, np.nan, 11.1, 12.5]
+    x = rg.astype(np.resize(np.array(special, np.float32), 4097), dtype)
+    with np.errstate(all="ignore"):
+        for name in ("exp", "tanh", "sigmoid", "silu"):
+            op = rg.ops.get(name)
+            found, exact = (np.asarray(z, np.float64) for z in (op.call(x), op.kernel(x.astype(np.float32)).astype(dtype)))
+            np.testing.assert_allclose(found, exact, rtol=0.01, atol=1e-7)
+            assert (np.signbit(found) == np.signbit(exact))[~np.isnan(exact)].all()
+
+
+@pytest.mark.parametrize("dtype", [rg.int64, rg.complex128])
 def test_other_dtypes_are_left_to_numpy(dtype):
     x = rg.astype(RNG.uniform(1, 3, MANY), dtype)
     assert functions.function(("sigmoid",), rg.sigmoid, (x,)) is NotImplemented

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 
+from ....dtypes import bfloat16
 from ... import cost
 from ...run.failures import SeveralStepsError
 from . import fast_calls, threads
@@ -13,7 +14,7 @@ from .host import target
 from .table import STEP_WORDS, address_of
 from .units import library, unit_of
 
-_FLOATS = frozenset([np.dtype(np.float32), np.dtype(np.float64)])
+_FLOATS = frozenset([np.dtype(np.float16), bfloat16, np.dtype(np.float32), np.dtype(np.float64)])
 #: Vectors of a kernel divide this many elements. What is left at the end is computed with some before it, once more.
 GROUP = fast_calls.GROUP
 _known = {}
