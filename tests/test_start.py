@@ -60,6 +60,12 @@ def test_all_that_is_listed_is_there():
     assert [name for name in names if not hasattr(rg, name)] == []
 
 
+def test_what_has_a_function_of_its_own_name_is_a_module_from_the_first_time_on():
+    code = "import types, retrograde as rg; assert isinstance(rg.serve, types.ModuleType) and rg.serve is rg.serve and rg.serve.application"
+    pytest.importorskip("starlette", reason="comes with the extra `serve`")
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_what_is_loaded_late_is_the_same_each_time():
     assert rg.nn is sys.modules["retrograde.nn"] and rg.Parameter is rg.nn.Parameter
     assert rg.jit is rg.jit and rg.io.save is rg.save

@@ -337,7 +337,8 @@ def __getattr__(name) -> Any:
         if _LATE[name] == "compiler.backends" and importlib.util.find_spec("llvmlite") is None:
             extras.optional("llvmlite", "jit")
         module = importlib.import_module(f"retrograde.{_LATE[name]}")
-        return getattr(module, name, module)
+        # A module that has a function of its own name, as `serve` does, is what imports leave here.
+        return module if _LATE[name] == name else getattr(module, name, module)
     # An op that this list lacks, ours or a user's.
     if name in ops.names() or name in ops.aliases():
         if (op := ops.get(name)).is_public:

@@ -8,7 +8,7 @@ import reference
 
 import retrograde as rg
 from retrograde.models import Model, SoftPrompt, TextModel, attribution
-from retrograde.models.attribution import label_logprobs
+from retrograde.models.attribution import effects, label_logprobs
 
 PROMPT, LABELS = "the cat is", [" in", " the dog", "."]
 
@@ -16,6 +16,11 @@ PROMPT, LABELS = "the cat is", [" in", " the dog", "."]
 @pytest.fixture(scope="module")
 def model():
     return Model(reference.network_of("llama"), reference.tokenizer(), context=48)
+
+
+def test_a_prompt_without_tokens_is_refused(model):
+    with pytest.raises(rg.errors.ArgumentError, match="this one is empty"):
+        effects(model, [], [[3]], np.ones(1))
 
 
 @pytest.mark.parametrize("which", ["llama", "gemma3", "gpt2", "quantised"])

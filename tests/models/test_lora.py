@@ -93,6 +93,23 @@ def test_merging_adds_the_adapters_and_unmerging_gives_the_same_bits_back():
         np.testing.assert_array_equal(p.detach(), before[name])
 
 
+def test_adapters_that_were_taken_out_change_a_network_no_more():
+    network = reference.network_of(is_tied=False)
+    before, lora = logits(network), adapted(network)
+    lora.remove()
+    for change in (lora.merge, lora.unmerge):
+        with pytest.raises(rg.errors.ArgumentError, match="taken out of the network"):
+            change()
+    np.testing.assert_array_equal(logits(network), before)
+    other = adapted(network)
+    beside = logits(network)
+    lora.remove()  # those of the other are not its own
+    np.testing.assert_array_equal(logits(network), beside)
+    other.merge()
+    other.remove()
+    np.testing.assert_array_equal(logits(network), before)
+
+
 def test_adapters_are_not_merged_into_quantised_weights():
     lora = models.QLoRA(reference.network_of(), "q4")
     with pytest.raises(rg.errors.ArgumentError, match=r"Q4_1.*float32"):

@@ -35,6 +35,17 @@ def test_the_likeliest_tokens_are_those_of_the_whole_network_again_and_again(mod
     assert written.text == model.tokenizer.decode(written.tokens)
 
 
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_a_network_whose_logits_are_no_numbers_is_an_error(weight):
+    damaged = Model(reference.network_of("llama"), reference.tokenizer(), context=48)
+    with rg.no_grad():
+        damaged.network.model.norm.weight[...] = weight
+    for ask in (lambda: damaged.generate("the cat", max_tokens=3), lambda: damaged.generate("the cat", max_tokens=3, temperature=1.0),
+                lambda: damaged.choose("the cat", [" is", " the"]), lambda: damaged.logprobs("the cat", [" is"])):
+        with np.errstate(all="ignore"), pytest.raises(rg.errors.ModelError, match="weights are damaged"):
+            ask()
+
+
 @pytest.mark.parametrize("which", ["model", "quantised"])
 def test_a_text_is_the_same_whatever_is_written_beside_it(which, request):
     model = request.getfixturevalue(which)

@@ -76,6 +76,14 @@ def test_hooks_can_be_removed_by_their_handles_and_the_mode_stays():
     assert rg.quantize(nn.Linear(64, 32), "int8").training
 
 
+def test_layers_are_skipped_by_their_whole_names_and_a_name_that_no_layer_has_is_refused():
+    model = nn.Sequential(*[nn.Linear(32, 32) for _ in range(12)])
+    rg.quantize(model, "q4", skip="10")
+    assert [name for name, layer in model.named_children() if not isinstance(layer, nn.QuantizedLinear)] == ["10"]
+    with pytest.raises(rg.errors.ArgumentError, match="'12' is none"):
+        rg.quantize(nn.Sequential(*[nn.Linear(32, 32) for _ in range(12)]), "q4", skip=("1", "12"))
+
+
 def test_a_model_of_other_layers_alone_is_refused():
     for model in (Doubled(64, 32), nn.Sequential(Doubled(64, 32))):
         with pytest.raises(rg.errors.ShapeError, match="without a forward of its own"):

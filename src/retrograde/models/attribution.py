@@ -13,6 +13,7 @@ from ..ops.networks.activation import log_softmax
 from ..tensor.tensor import Tensor
 from ..text.models.base import LanguageModel
 from ..text.models.request import Request
+from .reading import EMPTY_PROMPT
 
 
 class Attribution(NamedTuple):
@@ -112,6 +113,8 @@ def label_logprobs(network, rows):
 
     They are read as one batch.
     """
+    if not all([len(vectors) for vectors, _ in rows]):
+        raise ArgumentError(EMPTY_PROMPT)
     longest = max([len(vectors) + len(ending) for vectors, ending in rows])
     filled = [_filled(network, vectors, ending, longest) for vectors, ending in rows]
     logprobs = log_softmax(network.logits(stack(filled, 0)), -1)

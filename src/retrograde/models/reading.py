@@ -12,6 +12,7 @@ from .cache import Cache
 
 #: A prompt is read in pieces of so many tokens; a program is compiled for each size that is met.
 _PIECES = (16, 64, 256)
+EMPTY_PROMPT = "a prompt has one token at least; this one is empty, and the model puts none before a text"
 
 
 class Reader:
@@ -31,7 +32,7 @@ class Reader:
     def read(self, cache, row, tokens):
         """Append `tokens`, at least one, to a row of the cache; the logits after them."""
         if not len(tokens):
-            raise ArgumentError("a prompt has one token at least; this one is empty, and the model puts none before a text")
+            raise ArgumentError(EMPTY_PROMPT)
         if cache.lengths[row] + len(tokens) > self.context:
             raise ArgumentError(f"a prompt of {len(tokens)} tokens does not fit: the model was loaded for {self.context}; see "
                                 "`context` of load")

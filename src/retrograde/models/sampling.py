@@ -5,7 +5,7 @@ from numbers import Real
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ModelError
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,17 @@ class Sampling:
         return np.arange(len(chances)) if tokens is None else tokens, chances
 
 
+def check_logits(logits):
+    """Raise a ModelError unless the greatest of all `logits` is a finite number, as it is not where one is NaN."""
+    greatest = logits.max()
+    if not np.isfinite(greatest):
+        raise ModelError(f"the network gives {greatest} as the greatest logit of the next token: its weights are damaged, or too "
+                         'large for their dtype; load the model anew, or with dtype="float32"')
+
+
 def log_softmax(logits):
-    """Log-probabilities, float64, of logits along the last axis."""
+    """Log-probabilities, float64, of logits along the last axis; a ModelError if these are no numbers."""
+    check_logits(logits)
     wide = logits.astype(np.float64)
     wide -= wide.max(-1, keepdims=True)
     return wide - np.log(np.exp(wide).sum(-1, keepdims=True))

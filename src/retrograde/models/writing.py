@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import RetrogradeError
 from ..ops.networks.quantized import FEW_ROWS
 from .reading import rounded
-from .sampling import Sampling, generator, log_softmax
+from .sampling import Sampling, check_logits, generator, log_softmax
 from .tokens import Growing
 
 
@@ -60,6 +60,7 @@ class Text:
     def take(self, logits):
         """Choose the next token; what is settled of the text since the last one. `reason` says when it is over."""
         wish = self.wish
+        check_logits(logits)
         seen = [*wish.tokens, *self.tokens] if wish.sampling.repetition_penalty != 1 else ()
         allowed = logits if self.constraint is None else self.constraint.kept(logits)
         token = wish.sampling.chosen(allowed, seen, self.rng)

@@ -95,7 +95,12 @@ def quantize(model, format="int8", skip=(), activations=None):
     if not isinstance(model, Module):
         inner = "; give its network" if isinstance(getattr(model, "network", None), Module) else ""
         raise ArgumentError(f"quantize takes a module, got {type(model).__name__}{inner}")
-    found = [(path, layer) for path, layer in model.named_modules(remove_duplicate=False)
+    skip, layers = (skip,) if isinstance(skip, str) else tuple(skip), dict(model.named_modules(remove_duplicate=False))
+    if unknown := [path for path in skip if path not in layers]:
+        linear = [path for path, layer in layers.items() if _is_affine(layer)]
+        raise ArgumentError(f"skip names layers of the model, and {unknown[0]!r} is none; those that can be quantised are "
+                            f"{', '.join(linear[:5])}{', ...' * (len(linear) > 5)}")
+    found = [(path, layer) for path, layer in layers.items()
              if _is_affine(layer) and path not in skip and layer.in_features % FORMATS[name].size == 0]
     if not found:
         raise ShapeError(f"quantize found no Linear with rows of a multiple of {FORMATS[name].size}, as {name} needs, and without "

@@ -77,8 +77,8 @@ def cast(x, wanted):
 class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
     """Within it products are computed in `dtype`, bfloat16 or float16, and losses and others that need it in float32.
 
-    Weights and their gradients keep their dtype. Also a decorator. A function that was compiled outside runs as it is within it:
-    enter it in the function to compile what it does.
+    Weights and their gradients keep their dtype. Also a decorator. A jitted function that is called within it runs op by op,
+    and not compiled: enter it in the function to compile what it does.
 
     >>> with rg.autocast("bfloat16"):
     ...     y = rg.ones(2, 3) @ rg.ones(3, 2)

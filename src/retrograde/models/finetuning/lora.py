@@ -106,7 +106,7 @@ class LoRA(Module):
         found = _targets_of(network, self.settings)
         # Not an attribute that lists a submodule: what is saved and learned is the adapters.
         self._network = (network.eval().requires_grad_(False),)
-        self.adapters, self._bases, self.is_merged = ModuleDict(), {}, False
+        self.adapters, self._bases, self.is_merged, self.is_removed = ModuleDict(), {}, False, False
         for path, layer in found.items():
             adapter = Adapter(layer.in_features, layer.out_features, *self.settings.of(path), self.settings.dropout)
             self.adapters[_key(path)], self._bases[path] = adapter, layer
@@ -153,11 +153,15 @@ class LoRA(Module):
 
     def remove(self):
         """Give the network its own layers back, without the adapters."""
-        for path, base in self._bases.items():
-            self.network.set_submodule(path, base)
-        self.is_merged = False
+        if not self.is_removed:  # else others may be there by now
+            for path, base in self._bases.items():
+                self.network.set_submodule(path, base)
+        self.is_merged, self.is_removed = False, True
 
     def _check_merged(self, wanted):
+        if self.is_removed:
+            raise ArgumentError("these adapters were taken out of the network by remove(); make others with LoRA, or load them by "
+                                "load_adapter")
         if self.is_merged is not wanted:
             raise ArgumentError(f"these adapters are {'not ' * wanted}merged{'' if wanted else ' already'}")
 
