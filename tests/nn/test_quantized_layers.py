@@ -5,6 +5,8 @@ import pytest
 
 import retrograde as rg
 from retrograde import nn
+from retrograde.compiler import backends
+from retrograde.ops.networks import quantized
 
 X = np.random.default_rng(0).standard_normal((2, 5, 64)).astype(np.float32)
 
@@ -82,6 +84,19 @@ def test_layers_are_skipped_by_their_whole_names_and_a_name_that_no_layer_has_is
     assert [name for name, layer in model.named_children() if not isinstance(layer, nn.QuantizedLinear)] == ["10"]
     with pytest.raises(rg.errors.ArgumentError, match="'12' is none"):
         rg.quantize(nn.Sequential(*[nn.Linear(32, 32) for _ in range(12)]), "q4", skip=("1", "12"))
+
+
+@pytest.mark.skipif(backends.chosen_name() != "native", reason="code of the native backend")
+@pytest.mark.parametrize("format", ["int8", "q4", "F16"])
+def test_a_large_layer_does_not_unpack_its_weights_in_eager_code_either(format, monkeypatch):
+    layer, x = rg.quantize(nn.Linear(256, 512), format), rg.tensor(np.resize(X, (12, 256)), requires_grad=True)
+    exact = np.asarray(x.detach()) @ np.asarray(rg.dequantize(layer.blocks, layer.format)).T + np.asarray(layer.bias.detach())
+    monkeypatch.setattr(quantized, "unpacked", lambda *_: pytest.fail("weights were unpacked"))
+    for rows in (1, 12):
+        found = layer(x[:rows])
+        np.testing.assert_allclose(found.detach(), exact[:rows], rtol=1e-4, atol=1e-4)
+    found.sum().backward()
+    assert x.grad.shape == x.shape
 
 
 def test_a_model_of_other_layers_alone_is_refused():

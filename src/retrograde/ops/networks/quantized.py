@@ -8,6 +8,7 @@ import numpy as np
 from ...dtypes import is_float
 from ...errors import ArgumentError, DTypeError, ShapeError
 from .._families import contraction, conversion
+from .._native import by_shape
 from .._samples import call
 from ..elementary.conversions import astype
 from ..linalg._multiplying import product
@@ -134,7 +135,7 @@ def _with_zeros(blocks, count, format):
     return _lengthened(blocks, count * (1 if format == PLAIN else format_of(format).nbytes))
 
 
-@contraction(expansion=_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x, samples=(
+@contraction(faster=by_shape, expansion=_in_ops, result_shape=_result_shape, result_dtype=_dtype_of_x, samples=(
     call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((64,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 64), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 64), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
     call((1, 64), packed(_WEIGHTS, "Q5_1"), "Q5_1"), call((2, 64), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3),
@@ -187,7 +188,8 @@ def _inputs_in_ops(x, blocks, format, first, last):
     return matmul(x, dequantize(_of_rows(blocks, first, last), format))
 
 
-@contraction(is_public=False, expansion=_inputs_in_ops, result_shape=_shape_of_inputs, result_dtype=_dtype_of_x, samples=(
+@contraction(is_public=False, faster=by_shape, expansion=_inputs_in_ops, result_shape=_shape_of_inputs,
+             result_dtype=_dtype_of_x, samples=(
     call((2, 3), packed(_WEIGHTS, "Q8_0"), "Q8_0"), call((3,), packed(_WEIGHTS, "Q4_1"), "Q4_1"),
     call((2, 5, 3), packed(_WEIGHTS, "Q4_0"), "Q4_0"), call((0, 3), packed(_WEIGHTS, "Q5_0"), "Q5_0"),
     call((2, 2), packed(_WEIGHTS, "Q8_0"), "Q8_0", 1, 3), call((2, 0), packed(_WEIGHTS[:0], "Q8_0"), "Q8_0"),
