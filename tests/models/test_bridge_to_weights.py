@@ -117,6 +117,26 @@ def test_training_a_soft_prompt_raises_the_log_probability_of_labels_and_changes
         np.testing.assert_array_equal(np.array(tensor.detach()), before[name])
 
 
+@pytest.mark.parametrize("which", ["llama", "quantised"])
+def test_a_step_of_a_soft_prompt_can_be_compiled(which):
+    network, found = reference.network_of("llama"), []
+    model = Model(rg.quantize(network, "int8") if which == "quantised" else network, reference.tokenizer(), context=48)
+    for compiled in (lambda step: step, rg.jit):
+        soft = SoftPrompt(model, 3, seed=1)
+        optimizer = rg.optim.Adam(soft.parameters(), 5e-2)
+
+        @compiled
+        def step(soft=soft, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = rg.nn.functional.cross_entropy(soft(["the cat", "a dog in"], [" in", "."]), rg.tensor([0, 1]))
+            loss.backward()
+            optimizer.step()
+            return loss.detach()
+
+        found.append([*[float(step()) for _ in range(5)], *np.ravel(soft.vectors.detach())])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3, atol=1e-3)
+
+
 def test_gradients_in_a_soft_prompt_are_those_of_finite_differences(model):
     soft = SoftPrompt(model, 3, seed=1)
     loss = lambda: (soft([PROMPT, "a"], LABELS) * rg.tensor([[1.0, -2.0, 0.5], [0.3, 1.0, -1.0]])).sum()

@@ -75,7 +75,7 @@ def effects(model, tokens, following, gradient, soft_prompt=None):
     soft_prompt  what stands before the tokens; it has no gradient here
     """
     network = model.network
-    vectors = Tensor(vectors_of(network, tokens)).requires_grad_(True)
+    vectors = Tensor(np.array(vectors_of(network, tokens))).requires_grad_(True)
     before = vectors if soft_prompt is None else concatenate([Tensor(np.array(soft_prompt.vectors.detach())), vectors], 0)
     with frozen(network), enable_grad():
         found = (label_logprobs(network, [(before, ending) for ending in following]) * gradient.astype(np.float32)).sum()
@@ -104,8 +104,8 @@ def endings(model, prompt, tokens, labels):
 
 
 def vectors_of(network, tokens):
-    """The vectors of tokens as an array (tokens, width)."""
-    return np.asarray(network.embedded(Tensor(np.array([tokens], np.int64))).detach())[0]
+    """The vectors of tokens, (tokens, width), without a history."""
+    return network.embedded(Tensor(np.array([tokens], np.int64))).detach()[0]
 
 
 def label_logprobs(network, rows):
@@ -125,7 +125,7 @@ def label_logprobs(network, rows):
 
 def _filled(network, vectors, ending, longest):
     """Vectors, those of what follows, and zeros up to `longest`: nothing before them sees these."""
-    parts = [vectors, Tensor(vectors_of(network, ending))]
+    parts = [vectors, vectors_of(network, ending)]
     if missing := longest - len(vectors) - len(ending):
         parts.append(Tensor(np.zeros((missing, vectors.shape[1]), parts[1].dtype)))
     return concatenate(parts, 0)

@@ -113,7 +113,7 @@ def _soft_gradient(network, scored, gradient, learned):
         for prompt, wholes in scored:
             # As `score` does: from the first token on that a label changes.
             shared = beginning([prompt, *wholes])
-            before = concatenate([vectors, Tensor(vectors_of(network, shared))], 0) if shared else vectors
+            before = concatenate([vectors, vectors_of(network, shared)], 0) if shared else vectors
             rows += [(before, whole[len(shared) :]) for whole in wholes]
         logprobs = reshape(label_logprobs(network, rows), gradient.shape)
         (logprobs * gradient.astype(np.float32)).sum().backward()

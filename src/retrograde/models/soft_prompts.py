@@ -11,7 +11,6 @@ from ..nn.module import Module
 from ..nn.parameter import Parameter
 from ..ops.manipulation.joins import concatenate
 from ..ops.manipulation.movements import reshape
-from ..tensor.tensor import Tensor
 from ..text.models.request import in_order
 from .attribution import endings, frozen, label_logprobs, vectors_of
 
@@ -36,7 +35,7 @@ class SoftPrompt(Module):
             if not found:
                 raise ArgumentError("the text of a soft prompt has one token at least")
             tokens = [found[i % len(found)] for i in range(count)]
-        self.vectors = Parameter(vectors_of(model.network, tokens).astype(np.float32))
+        self.vectors = Parameter(np.asarray(vectors_of(model.network, tokens), np.float32))
 
     @property
     def model(self):
@@ -55,7 +54,7 @@ class SoftPrompt(Module):
             raise ArgumentError(f"a soft prompt is asked with a list of prompts, got {prompts!r:.80}")
         for prompt in prompts:
             tokens = model.tokenizer.encode(prompt) if isinstance(prompt, str) else model.chat_tokens(prompt)
-            whole = concatenate([self.vectors, Tensor(vectors_of(model.network, tokens))], 0) if tokens else self.vectors
+            whole = concatenate([self.vectors, vectors_of(model.network, tokens)], 0) if tokens else self.vectors
             rows += [(whole, ending) for ending in endings(model, prompt, tokens, labels)]
         longest = max([len(whole) + len(ending) for whole, ending in rows])
         if longest > model.context:
