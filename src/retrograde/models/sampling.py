@@ -81,11 +81,11 @@ class Sampling:
 
 
 def check_logits(logits):
-    """Raise a ModelError unless the greatest of all `logits` is a finite number, as it is not where one is NaN."""
+    """Raise a ModelError unless the greatest of all `logits` is a finite number; where one is NaN, it is NaN."""
     greatest = logits.max()
     if not np.isfinite(greatest):
-        raise ModelError(f"the network gives {greatest} as the greatest logit of the next token: its weights are damaged, or too "
-                         'large for their dtype; load the model anew, or with dtype="float32"')
+        raise ModelError(f"the network gives {greatest} as its greatest logit: its weights are damaged, or too large for their "
+                         'dtype; load the model anew, or with dtype="float32"')
 
 
 def log_softmax(logits):
