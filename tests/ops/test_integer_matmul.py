@@ -55,6 +55,14 @@ def test_views_transposes_and_batches_are_read_as_they_are(dtype):
         check(f, x, y, expected)
 
 
+@pytest.mark.parametrize("dtype", BYTES)
+def test_transposes_of_any_number_of_columns_are_packed_apart(dtype):
+    rng = np.random.default_rng(2)
+    for m in range(1, 40):
+        x, y = extremes(rng, (16, m), dtype), extremes(rng, (16, 80), dtype)
+        check(lambda x, y: rg.integer_matmul(x.T, y), x, y, x.astype(np.int64).T @ y)
+
+
 def test_sums_over_several_blocks_of_steps_are_exact():
     x = np.full((20, 20_000), -128, np.int8)
     y = np.full((20_000, 18), -128, np.int8)

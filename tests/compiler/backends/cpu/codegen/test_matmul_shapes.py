@@ -26,6 +26,25 @@ def test_products_of_all_shapes_agree_with_numpy(m, n, k, dtype):
         assert_product(product(a, b, c), a.astype("f8") @ b.astype("f8"), k)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_panels_of_all_heights_leave_their_neighbours_alone(dtype):
+    # Of every number of rows some tiles are one lower than others, and a vector that is stored may be higher than two of them.
+    generator, b = np.random.default_rng(6), operand(np.random.default_rng(7), 1001, 160, dtype)
+    for m in range(1, 72):
+        a = operand(generator, m, 1001, dtype, "column")
+        assert_product(product(a, b, np.full((m, 160), np.nan, dtype)), a.astype("f8") @ b.astype("f8"), 1001)
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.parametrize("seed", range(1000))
+def test_drawn_products_agree_with_numpy(seed):
+    generator = np.random.default_rng(seed)
+    m, n, k = (int(2 ** generator.uniform(0, most)) for most in (8, 10, 11))
+    dtype, count = generator.choice(["float32", "float64"]), int(generator.integers(1, 4))
+    a, b, c = (operand(generator, *size, dtype, generator.choice(LAYOUTS[:3])) for size in ((m, k), (k, n), (m, n)))
+    assert_product(product(a, b, c, count), a.astype("f8") @ b.astype("f8"), k)
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("c_layout", ["row", "column", "backward"])
 @pytest.mark.parametrize("b_layout", LAYOUTS)

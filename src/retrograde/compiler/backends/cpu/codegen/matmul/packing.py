@@ -91,10 +91,12 @@ def _rows(w):
 
 def _left_columns(w):
     """Columns contiguous: read along them, a few rows of k at a time, into panels as high as a tile. What a store writes too much,
-    that of the next k overwrites; the last one writes no more than it should.
+    that of a later k overwrites; the last ones, which would reach into the panel of the next tile, write no more than they should.
     """
-    builder = w.builder
-    last = builder.sub(w.k, I64(1))
+    builder, spec = w.builder, w.spec
+    # The tiles of a product differ by one row at most.
+    shortest, written = max(1, spec.height - 1), -(-spec.height // spec.lanes) * spec.lanes
+    last = emit.maximum(builder, builder.sub(w.k, I64(-(-written // shortest) - 1)), 0)
     whole = builder.and_(last, I64(-_TOGETHER))
     for first, stop, step in ((0, whole, _TOGETHER), (whole, last, 1), (last, w.k, 1)):
         with emit.loop(builder, first, stop, step) as k, emit.loop(builder, w.first_tile, w.end_tile) as tile:
