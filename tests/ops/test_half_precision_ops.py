@@ -13,6 +13,7 @@ SAME = np.broadcast_to(1.5, (5000, 3))
 PLACES = np.zeros(5000, int)
 
 FUNCTIONS = {
+    "sinc": lambda x: rg.sinc(x / 16),
     "var": lambda x: rg.var(x[:, :200] / 2, axis=1),
     "std": lambda x: rg.std(x, axis=1),
     "norm": lambda x: rg.norm(x, axis=1),
@@ -152,3 +153,19 @@ def test_contractions_of_arrays_keep_their_dtype(dtype):
     pytest.param(f, MANY_CLASSES, id=f"{name}, of many classes") for name, f in OF_CLASSES.items()]])
 def test_gradients_of_long_sums_do_not_stop(f, numbers, dtype):
     check(rg.grad(f), numbers, dtype, 8)
+
+
+LARGE = np.array([[1000, 1000, 996], [1, 2, 3], [-800, -800, -804], [0, -640, 64]])
+
+
+@pytest.mark.parametrize("dtype", [rg.float64, rg.float32, *NARROW], ids=str)
+def test_parts_of_logarithms_of_sums_of_large_numbers_add_up_to_one(dtype):
+    x, eps = rg.tensor(LARGE).astype(dtype), float(ml_dtypes.finfo(dtype).eps)
+    shifted = np.exp(LARGE - LARGE.max(1, keepdims=True))
+    of_sum = rg.grad(lambda x: rg.logsumexp(x, axis=1).sum())
+    of_two = rg.grad(lambda x, y: rg.logaddexp(x, y).sum(), (0, 1))
+    for run in (lambda f: f, rg.jit):
+        np.testing.assert_allclose(run(of_sum)(x).detach().numpy().astype(float), shifted / shifted.sum(1, keepdims=True), atol=eps)
+        two = [g.detach().numpy().astype(float) for g in run(of_two)(x[:, 0], x[:, 2])]
+        np.testing.assert_allclose(two[0], 1 / (1 + np.exp(LARGE[:, 2] - LARGE[:, 0])), atol=eps)
+        np.testing.assert_allclose(two[0] + two[1], 1, atol=eps)

@@ -63,6 +63,12 @@ def test_transposes_of_any_number_of_columns_are_packed_apart(dtype):
         check(lambda x, y: rg.integer_matmul(x.T, y), x, y, x.astype(np.int64).T @ y)
 
 
+@pytest.mark.parametrize(("dtype", "steps"), [(np.uint8, 33_025), (np.int8, 131_071)])
+def test_an_odd_number_of_steps_may_be_the_greatest_that_there_is(dtype, steps):
+    x = np.full((16, steps), np.iinfo(dtype).max, dtype)
+    check(lambda x, y: rg.integer_matmul(x, y.T), x, x, np.full((16, 16), steps * int(x[0, 0]) ** 2))
+
+
 def test_sums_over_several_blocks_of_steps_are_exact():
     x = np.full((20, 20_000), -128, np.int8)
     y = np.full((20_000, 18), -128, np.int8)

@@ -160,7 +160,13 @@ def _dropped(shape, axis):
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * exp(x - spread(z, x.shape, axis)))
+def _parts_of_logsumexp(x, z, axis):
+    """$e^{x_i - z}$ by their sum, which is 1 but for what rounding took from $z$: of large numbers that is a factor of all."""
+    found = exp(widened(x) - widened(spread(z, x.shape, axis)))
+    return narrowed(found / sum(found, axis, keepdims=True), x)
+
+
+logsumexp.defvjp(lambda g, x, z, axis: spread(g, x.shape, axis) * _parts_of_logsumexp(x, z, axis))
 
 
 def length(x, p, axis, keepdims):

@@ -113,14 +113,14 @@ log1p.defvjp(lambda g, x: g / (1 + x))
 def logaddexp(x, y, /):
     r"""$\ln(e^x + e^y)$, safe for large numbers.
 
-    $\bar x = \bar z\, e^{x - z},\; \bar y = \bar z\, e^{y - z}$
+    $\bar x = \bar z\, e^{x - z} = \bar z / (1 + e^{y - x}),\; \bar y = \bar z / (1 + e^{x - y})$
     """
     return np.logaddexp(x, y)
 
 
-def _weight(x, y, z):
-    """$e^{x - z}$, also where infinities meet."""
-    return where(isinf(x) & (x == y), 0.5, exp(where(x == z, 0, x - z)))
+def _weight(x, y):
+    r"""$1 / (1 + e^{y - x})$, also where infinities meet: of large numbers $x - \ln(e^x + e^y)$ would have lost its digits."""
+    return exp(-logaddexp(0, where(isinf(x) & (x == y), 0, y - x)))
 
 
-logaddexp.defvjp(lambda g, x, y, z: g * _weight(x, y, z), lambda g, x, y, z: g * _weight(y, x, z))
+logaddexp.defvjp(lambda g, x, y: g * _weight(x, y), lambda g, x, y: g * _weight(y, x))

@@ -10,6 +10,7 @@ from .._native import by_element, by_many_elements
 from .._samples import uniform
 from .arithmetic import sqrt
 from .comparisons import where
+from .conversions import is_narrow, narrowed, widened
 
 
 @elementwise(faster=by_many_elements)
@@ -149,9 +150,11 @@ atan2.defvjp(lambda g, y, x: g * _over_square(x, y, x), lambda g, y, x: -g * _ov
 
 
 def _sinc_in_ops(x):
-    y = np.pi * where(x == 0, 1, x)
-    found = where(x == 0, 1, np.sin(y) / y)
-    return found.astype(x.dtype) if is_float(x.dtype) else found
+    # Of half precision pi is too far from itself, and its product with a large number no number any more.
+    wide = widened(x)
+    y = np.pi * where(wide == 0, 1, wide)
+    found = where(wide == 0, 1, np.sin(y) / y)
+    return narrowed(found.astype(wide.dtype), x) if is_float(x.dtype) else found
 
 
 @elementwise(faster=by_element, expansion=_sinc_in_ops)
@@ -161,7 +164,7 @@ def sinc(x, /):
     $z = \operatorname{sinc} x \;\Rightarrow\; \bar x = \bar z\, (\cos \pi x - z) / x$; near 0, where that cancels, its
     series in $x$.
     """
-    return np.sinc(x) if np.asarray(x).dtype.kind != "V" else np.sinc(x.astype(np.float32)).astype(x.dtype)
+    return np.sinc(x.astype(np.float32)).astype(x.dtype) if is_narrow(x) else np.sinc(x)
 
 
 def _sinc_slope(x):
@@ -175,4 +178,4 @@ def _sinc_slope(x):
     return np.pi * where(is_near, near * series, (cos(far) - sin(far) / far) / far)
 
 
-sinc.defvjp(lambda g, x: g * _sinc_slope(x))
+sinc.defvjp(lambda g, x: g * narrowed(_sinc_slope(widened(x)), x))

@@ -44,7 +44,8 @@ def _in_ops(x, y):
         return reshape(integer_matmul(left, right), product_shape(x, y))
     if fits_pairs(x, y):
         return NotImplemented
-    if x.shape[-1] % 2 and min(x.shape[-2], x.shape[-1], y.shape[-1]) >= _FEWEST:
+    is_long = _bound(x, y) + _MOST[x.dtype] * _MOST[y.dtype] > np.iinfo(_RESULT).max  # with a step more
+    if x.shape[-1] % 2 and not is_long and min(x.shape[-2], x.shape[-1], y.shape[-1]) >= _FEWEST:
         still = [(0, 0)] * (max(x.ndim, y.ndim) - 1)
         return integer_matmul(pad(x, (*still[: x.ndim - 1], (0, 1))), pad(y, (*still[: y.ndim - 2], (0, 1), (0, 0))))
     return _of_floats(x, y)
