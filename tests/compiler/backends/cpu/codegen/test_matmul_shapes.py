@@ -35,6 +35,20 @@ def test_panels_of_all_heights_leave_their_neighbours_alone(dtype):
         assert_product(product(a, b, np.full((m, 160), np.nan, dtype)), a.astype("f8") @ b.astype("f8"), 1001)
 
 
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("k", [1, 3, 16, 31, 257, 1031, 2100])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 80, 100, 130])
+def test_products_of_every_small_number_of_rows_agree_with_numpy(n, k, dtype):
+    generator = np.random.default_rng(n * k)
+    rights = [operand(generator, k, n, dtype, layout) for layout in LAYOUTS[:2]]
+    for m in (*range(1, 34), 40, 41, 42, 43, 55, 56, 57, 70, 71, 97):
+        for a, b in ((operand(generator, m, k, dtype, layout), b) for layout in LAYOUTS[:2] for b in rights):
+            expected = a.astype("f8") @ b.astype("f8")
+            for c in (np.full((m, n), np.nan, dtype), np.full((n, m), np.nan, dtype).T):
+                assert_product(product(a, b, c), expected, k)
+
+
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("seed", range(1000))
 def test_drawn_products_agree_with_numpy(seed):
