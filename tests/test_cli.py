@@ -8,7 +8,7 @@ import pytest
 
 import retrograde as rg
 from retrograde.cli import main
-from retrograde.cli.main import _COMMANDS
+from retrograde.cli.main import _COMMANDS, by_option
 from retrograde.cli.options import FinetuneOptions, Options, RunOptions, ServingOptions, TuneOptions, WritingOptions
 from retrograde.cli.training import build, worst
 
@@ -56,8 +56,10 @@ def test_quiet_prints_one_number_and_no_report_writes_none(tmp_path, capsys):
     (["tune", "--level", "0"], "--level: must be a number above 0 and at most 1, got '0'"),
     (["chat", "--top-p", "0"], "--top-p: must be a number above 0 and at most 1, got '0'"),
     (["chat", "--min-p", "1.5"], "--min-p: must be a number from 0 to 1, got '1.5'"),
-    (["chat", "--temperature", "2.5"], "--temperature: must be a number from 0 to 2, got '2.5'"),
-    (["chat", "--temperature", "warm"], "must be a number from 0 to 2, got 'warm'"),
+    (["chat", "--temperature", "-1"], "--temperature: must be a number of at least 0, and finite, got '-1'"),
+    (["chat", "--temperature", "inf"], "--temperature: must be a number of at least 0, and finite, got 'inf'"),
+    (["chat", "--temperature", "warm"], "must be a number of at least 0, and finite, got 'warm'"),
+    (["chat", "--seed", str(2**64)], f"--seed: must be a whole number from 0 to {2**64 - 1}, got '{2**64}'"),
 ])
 def test_a_bad_argument_is_one_line_and_code_two(arguments, told, capsys):
     with pytest.raises(SystemExit) as stopped:
@@ -94,6 +96,32 @@ def test_help_and_version(capsys):
     assert f"retrograde {rg.__version__}" in said
     assert all(f"--{name.replace('_', '-')}" in said for name in Options.__dataclass_fields__ if name != "report")
     assert main([]) == 0
+
+
+@pytest.mark.parametrize(("message", "told"), [
+    ("does not fit; see `context` of load", "does not fit; see --context"), ("context must be 2", "--context must be 2"),
+    ("held_out is a part, got 'held_out'", "--held-out is a part, got 'held_out'"), ("raise max_tokens: '/a/max_tokens'", "raise --max-tokens: '/a/max_tokens'"),
+    ("targets must be texts", "--target must be texts"), ("learning_rate must be", "--lr must be"), ("prompt is empty", "prompt is empty"),
+    ("a model is loaded", "a model is loaded"), ("see `dtype` of load", "see `dtype` of load")])
+def test_errors_name_the_options_of_a_command(message, told):
+    assert by_option(message, ("context", "held_out", "max_tokens", "targets", "learning_rate", "prompt", "model")) == told
+
+
+@pytest.mark.parametrize("module", ["retrograde", "retrograde.cli"])
+def test_the_package_is_the_command(module):
+    done = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"retrograde {rg.__version__}\n"
+
+
+def test_an_output_that_nobody_reads_ends_quietly():
+    code = ("import sys; from retrograde.cli.main import _COMMANDS, Options, main; "
+            "_COMMANDS['demo'] = (lambda options: print('x' * 10**6) or 0, Options); sys.exit(main(['demo']))")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.read(5)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 141
 
 
 @pytest.mark.parametrize(("words", "options"), [

@@ -127,3 +127,19 @@ def test_peft_loads_what_is_saved_and_saves_what_is_loaded(tmp_path, targets):
     other = reference.network_of()
     models.load_adapter(other, tmp_path / "theirs")
     np.testing.assert_allclose(logits(other), logits_of(made), rtol=1e-4, atol=1e-4)
+
+
+def test_an_adapter_of_another_architecture_is_refused(tmp_path):
+    """Layers and sizes are the same: only the file tells."""
+    sizes = {**reference.SIZES, "has_head_norms": False}
+
+    def network(architecture):
+        return models.Decoder(models.Config(architecture, **sizes), reference.Spread(0)).eval()
+
+    models.save_adapter(models.LoRA(network("llama")), tmp_path / "a")
+    with pytest.raises(rg.errors.CheckpointError, match="is for a model of architecture 'llama', and this one is 'qwen3'"):
+        models.load_adapter(network("qwen3"), tmp_path / "a")
+    models.load_adapter(network("mistral"), tmp_path / "a")  # GGUF files of Mistral say that they are of a Llama
+    weights = tmp_path / "a" / "adapter_model.safetensors"
+    rg.save(rg.load(weights), weights)  # as peft would, which tells nothing
+    models.load_adapter(network("qwen3"), tmp_path / "a")

@@ -39,7 +39,7 @@ def test_labels_have_log_probabilities_and_a_loss_of_them_gives_feedback(asked):
 def test_a_grammar_binds_the_answer_and_one_that_is_none_is_an_error(asked):
     pytest.importorskip("llguidance", reason="comes with the extra `models`")
     assert asked("the", grammar='root ::= "th" [ai]') in ("tha", "thi")
-    for strange in ("root ::= (", "start: nowhere"):
+    for strange in ("root ::= (", "start: nowhere", "root ::= foo"):
         with pytest.raises(rg.errors.ArgumentError, match="grammar"):
             asked("the", grammar=strange)
 

@@ -7,7 +7,7 @@ import pytest
 import reference
 
 import retrograde as rg
-from retrograde.models import Model, SoftPrompt, TextModel, attribution
+from retrograde.models import Model, Pieces, SoftPrompt, TextModel, Tokenizer, attribution
 from retrograde.models.attribution import effects, label_logprobs
 
 PROMPT, LABELS = "the cat is", [" in", " the dog", "."]
@@ -196,3 +196,48 @@ def test_soft_prompts_that_cannot_be_are_refused(model):
             soft(prompts, LABELS)
     with pytest.raises(rg.errors.ArgumentError, match="does not fit"):
         model.generate("a cat in the dog", soft_prompt=soft)
+
+
+def test_a_label_that_is_one_token_with_the_whole_prompt_is_told_as_such():
+    """Of a model that puts no token before texts: nothing of the prompt is left to be read."""
+    tokenizer = Tokenizer(Pieces(["<unk>", "a", "x", "ax"], np.zeros(4), [2, 1, 1, 1], adds_space=False, unknown=0))
+    model = Model(reference.network_of(), tokenizer)
+    for ask in (lambda: model.logprobs("a", ["x"]), lambda: attribution(model, "a", "x")):
+        with pytest.raises(rg.errors.ArgumentError, match=r"label .*shares a token with the end of the prompt; put the space"):
+            ask()
+    with pytest.raises(rg.errors.ArgumentError, match="this one is empty"):
+        model.logprobs("", ["x"])
+    # Behind a soft prompt something was read.
+    soft = SoftPrompt(model, 3)
+    with rg.no_grad():
+        np.testing.assert_allclose(model.logprobs("", ["x", "ax"], soft), soft([""], ["x", "ax"])[0], rtol=1e-4)
+        (written,) = model.complete([""], soft_prompt=soft, max_tokens=4, ignore_end=True)
+        assert len(written.tokens) == 4
+        assert written.tokens[0] == int(model.network.logits(soft.vectors[None])[0, -1].argmax())
+    asked = TextModel(model, soft_prompt=soft)
+    np.testing.assert_allclose(asked.label_logprobs("", ["x", "ax"]), model.logprobs("", ["x", "ax"], soft), rtol=1e-4)
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+@pytest.mark.parametrize("content", ["the user", "a", "ü é", " the cat "])
+def test_words_of_messages_are_told_and_those_of_the_template_are_not(content, is_asked):
+    model = json_model.model()
+    model.template = ("<s>{% for m in messages %}{{ m.role }} says a:\n{{ m.content | trim }}</s>{% endfor %}assistant user: the")
+    messages = [{"role": "user", "content": "in"}, {"role": "user", "content": content}]
+    found = attribution(TextModel(model) if is_asked else model, messages, "true")
+    assert [found.tokens[0], found.tokens.count("<s>"), found.tokens.count("</s>")] == ["<s>", 1, 2]
+    if "ü" not in content:  # letters of several tokens
+        assert [word for word, _ in found.words] == ["in", *content.split()]
+        assert "".join(found.tokens) == model.chat_text(messages)
+    places = [i for i, token in enumerate(found.tokens) if token == "</s>"]
+    inner = [*found.is_word[places[0] + 1 : places[1]]]
+    assert sum(inner) == len(model.tokenizer.encode(content.strip(), is_start=False))
+    assert not any(found.is_word[places[1] :])
+    assert str(found).splitlines()[1].startswith("'<s>'")
+
+
+def test_a_template_that_changes_messages_leaves_all_words_told():
+    model = json_model.model()
+    model.template = "{% for m in messages %}{{ m.content | upper }};{% endfor %}"
+    found = attribution(model, [{"role": "user", "content": "the cat"}], "true")
+    assert [word for word, _ in found.words] == ["THE", "CAT;"]

@@ -189,3 +189,28 @@ def test_a_process_that_is_killed_at_any_moment_goes_on(tmp_path):
     else:
         assert started(tmp_path / "parts").wait() == 0
     assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize(("data", "options", "message"), [
+    ([{"text": "a"}], {}, "data is the path of a file of JSON lines"), ("x.jsonl", {"out": 5}, "out is the path of the folder"),
+    ("x.jsonl", {"targets": 5}, "targets must be texts"), ("x.jsonl", {"alpha": 0}, "alpha must be above 0"),
+    ("x.jsonl", {"held_out": "x"}, "held_out is the part")])
+def test_settings_of_no_training_are_refused_before_files_are_read(data, options, message):
+    with pytest.raises(rg.errors.ArgumentError, match=message):
+        models.finetune(model_of(), data, **{"out": "none", **options})
+    for model, told in ((5, "finetune takes a Model"), (reference.network_of(), "finetune takes a Model")):
+        with pytest.raises(rg.errors.ArgumentError, match=told):
+            models.finetune(model, data, "none")
+
+
+def test_rows_are_as_long_as_the_model_can_read(tmp_path):
+    path = written(tmp_path / "x.jsonl", RECORDS[:4])
+    models.finetune(model_of(), path, tmp_path / "out", **{**OPTIONS, "length": None, "epochs": 1})
+    assert json.loads((tmp_path / "out" / "finetune.json").read_text())["length"] == 64
+
+
+def test_a_mark_of_the_order_of_bytes_is_no_part_of_a_file(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + b'{"text": "the cat"}\n{"text": "a dog"}\n')
+    assert len(read_examples(path, model_of(), 16).examples) == 2
+    assert next(iter(rg.data.text_lines(path))) == '{"text": "the cat"}'

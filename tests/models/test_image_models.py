@@ -327,3 +327,14 @@ def test_a_compiled_training_step_learns_images():
     losses = [float(step()) for _ in range(20)]
     assert losses[-1] < 0.2 * losses[0]
     assert int(network.bn1.num_batches_tracked) == 20
+
+
+@pytest.mark.parametrize(("name", "options", "message"), [
+    ("resnet18", {"foo": 1}, "resnet18 has no option foo; it has num_classes, in_channels, width, small$"),
+    ("resnet18", {"dropout": 0.1}, "no option dropout"), ("mobilenet_v2", {"small": True}, "it has num_classes, in_channels, width, dropout, stages"),
+    ("vit_b_16", {"width": 8}, "it has image_size, .*dropout$"), ("unet", {"dropout": 0.1}, "it has num_classes, in_channels, width, bilinear"),
+    ("resnet18", {"num_classes": -1}, "num_classes must be an integer of at least 0, got -1"), ("mobilenet_v2", {"num_classes": 2.5}, "got 2.5"),
+    ("unet", {"num_classes": 0}, "at least 1, got 0"), ("vit_tiny_patch16_224", {"num_classes": True}, "got True")])
+def test_options_that_make_no_network_are_refused(name, options, message):
+    with pytest.raises(rg.errors.ArgumentError, match=message):
+        images.create(name, **options)

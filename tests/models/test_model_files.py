@@ -138,3 +138,17 @@ def test_a_folder_that_is_not_right_is_refused(tmp_path, damage, message):
 def test_a_path_that_is_not_there_is_an_error_of_ours(tmp_path):
     with pytest.raises(rg.errors.StorageError):
         rg.models.load(tmp_path / "none.gguf")
+
+
+@pytest.mark.parametrize("dtype", ["float12", "int8", "complex64", bool, 5, object()])
+def test_weights_are_loaded_as_floats_alone(tmp_path, dtype):
+    folder = folder_of(tmp_path, reference.network_of("llama"))
+    with pytest.raises(rg.errors.DTypeError, match="loaded as float64, float32, float16, bfloat16, or as they are"):
+        rg.models.load(folder, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", [None, "float32"])
+def test_tensors_of_integers_are_no_weights(tmp_path, dtype):
+    folder = folder_of(tmp_path, reference.network_of("llama"), np.int8)
+    with pytest.raises(rg.errors.CheckpointError, match=r"weight is of int8, and weights are of float64, .*or quantised in a GGUF file"):
+        network_of_folder(folder, dtype)

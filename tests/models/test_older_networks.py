@@ -174,7 +174,9 @@ def test_an_encoder_makes_vectors_fills_gaps_and_names_classes(tmp_path):
     np.testing.assert_allclose(np.exp(encoder.logprobs(texts)).sum(-1), 1)
     gap = older_networks.bert_states(encoder.network, [1, 4, 3, 2], [0] * 4)
     logits = older_networks.bert_heads(encoder.network, gap)["predicted"][2]
-    names = [encoder.tokenizer.decode([int(token)]) for token in np.argsort(-logits)[:3]]
+    # Special tokens, which have no text, are told by their names: one is among them.
+    names = [encoder.tokenizer.library.id_to_token(int(token)) for token in np.argsort(-logits)[:3]]
+    assert "[SEP]" in names
     assert [name for name, _ in encoder.fill("the [MASK]", 3)] == names
     assert rg.text.embed(rg.text.Variable(texts, role="text"), encoder).shape == (2, 32)
 
@@ -221,6 +223,11 @@ def test_texts_that_an_encoder_cannot_read_are_refused(tmp_path):
             encoder.fill(text)
     with pytest.raises(rg.errors.ArgumentError, match="a string"):
         encoder([3])
+    for texts in (5, None, b"the cat", {"the cat"}, {"the cat": 1}):
+        for ask in (encoder, encoder.logprobs, encoder.classify):
+            with pytest.raises(rg.errors.ArgumentError, match="an encoder takes a text or a list of texts, got"):
+                ask(texts)
+    np.testing.assert_array_equal(encoder(np.array(["the cat", "bad"])), encoder(["the cat", "bad"]))
 
 
 @pytest.mark.parametrize(("facts", "message"), [

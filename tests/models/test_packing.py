@@ -63,3 +63,24 @@ def test_every_token_is_in_one_row_and_learned_where_it_is_to_be():
 def test_segments_need_positions():
     with pytest.raises(rg.errors.ArgumentError, match="both"):
         models.next_token_loss(reference.network_of(), rg.asarray([[1, 2]]), rg.asarray([[2, 3]]), segments=rg.asarray([[1, 1]]))
+
+
+def test_examples_may_be_pairs_and_are_checked():
+    pairs = [([3, 4, 5], [True, True, False]), (np.array([6, 7]), np.array([False, True]))]
+    for found, expected in zip(models.packed_rows(pairs, 8), models.packed_rows([Example(*pair) for pair in pairs], 8), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for example in (5, [3], ([3, 4], [True]), ([3] * 9, [True] * 9), ([], []), "ab"):
+        with pytest.raises(rg.errors.ArgumentError, match="an example"):
+            models.packed_rows([example], 8)
+
+
+def test_what_is_given_of_each_token_may_be_lists_and_has_the_shape_of_tokens():
+    network, tokens, targets = reference.network_of(), [[3, 4, 5, 6]], [[4, 5, 6, 7]]
+    part = {"segments": [[1, 1, 2, 2]], "positions": [[0, 1, 0, 1]]}
+    expected = models.next_token_loss(network, rg.asarray(tokens), rg.asarray(targets), **{name: rg.asarray(x) for name, x in part.items()})
+    assert float(models.next_token_loss(network, tokens, targets, **part)) == float(expected)
+    for name in part:
+        with pytest.raises(rg.errors.ShapeError, match=rf"{name} must have the shape of tokens, .*got \(1, 2\) and \(1, 4\)"):
+            models.next_token_loss(network, tokens, targets, **{**part, name: [[0, 1]]})
+    with pytest.raises(rg.errors.ShapeError, match="targets must have the shape"):
+        models.next_token_loss(network, tokens, [[4, 5]])

@@ -1,5 +1,6 @@
 import json_model
 import numpy as np
+import older_networks
 import pytest
 import reference
 
@@ -7,6 +8,10 @@ import retrograde as rg
 from retrograde import models
 
 OPTIONS = {"max_tokens": 4, "ignore_end": True}
+
+
+def encoder():
+    return models.Encoder(older_networks.bert_of(), reference.tokenizer())
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +79,26 @@ def test_numbers_of_numpy_are_numbers(model):
     (lambda: models.LoRA(reference.network_of(), targets="(("), "regular expression"),
     (lambda: models.attribution(reference.network_of(), "the", "a"), "Decoder"), (lambda: models.load(5), "path"),
     (lambda: models.load("HuggingFaceTB/SmolLM2-135M"), "not downloaded"),
-    (lambda: models.Model(reference.network_of(), reference.tokenizer(), context=3.5), "context")])
+    (lambda: models.Model(reference.network_of(), reference.tokenizer(), context=3.5), "context"),
+    (lambda: models.SoftPrompt(5), "a SoftPrompt takes a Model, which rg.models.load gives, got int"),
+    (lambda: models.SoftPrompt.load(5, "soft.safetensors"), "a SoftPrompt takes a Model"),
+    (lambda: models.SoftPrompt(encoder()), "a SoftPrompt needs a network that writes, such as Decoder or GPT2, got Bert"),
+    (lambda: models.TextModel(5), "a TextModel takes a Model, .*got int"), (lambda: models.TextModel(encoder()), "a TextModel needs .*got Bert"),
+    (lambda: models.TextModel(older_networks.bert_of()), "a TextModel takes a Model, .*got Bert"),
+    (lambda: models.attribution(encoder(), "the", "a"), "attribution needs a network that writes, .*got Bert"),
+    (lambda: models.Tokenizer(5), "of the library tokenizers, or of Pieces, got 5"), (lambda: models.save_adapter(5, "folder"), "takes a LoRA, got int"),
+    (lambda: models.load_adapter(reference.network_of(), 5), "the path of a folder, got 5"),
+    (lambda: models.LoRA(reference.network_of(), foo=1), "LoRA has no option foo; it has rank, alpha, dropout, targets, is_rank_stabilised"),
+    (lambda: models.Config("llama", foo=1), "Config has no option foo; it has architecture, vocab_size, .*start_token$")])
 def test_what_is_no_model_is_refused(make, message):
     with pytest.raises(rg.errors.RetrogradeError, match=message):
         make()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, "x", 1.5, True, None])
+def test_seeds_are_integers_of_64_bits(model, seed):
+    for make in (lambda: models.SoftPrompt(model, 4, seed=seed), lambda: models.RandomWeights(seed), lambda: model.generate("the", seed=seed),
+                 lambda: models.finetune(model, "none.jsonl", "none", seed=seed)):
+        with pytest.raises(rg.errors.ArgumentError, match=r"a seed is an integer from 0 to 2\*\*64 - 1, got"):
+            make()
+    assert len(models.SoftPrompt(model, 4, seed=2**64 - 1).vectors) == 4

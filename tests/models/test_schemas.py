@@ -60,6 +60,15 @@ def test_a_text_that_is_cut_off_is_an_error_and_complete_says_so(model):
     assert model.complete(["a"], **options)[0].finish_reason == "length"
 
 
+def test_a_text_that_the_context_cuts_off_says_so():
+    small = json_model.model(context=16)
+    with pytest.raises(rg.errors.AnswerError, match="the context of 16 tokens, for which the model was loaded, is full: see `context` of load"):
+        small.generate("a", schema=PERSON, max_tokens=100)
+    # The last token is written and not read.
+    (written,) = small.complete(["a"], schema=PERSON, max_tokens=100)
+    assert written.prompt_tokens + len(written.tokens) == 17
+
+
 def test_texts_by_a_schema_are_the_same_whatever_is_written_beside_them(model):
     options = {"schema": NESTED, "temperature": 3.0, "max_tokens": 200}
     together = model.complete(["the cat", "a", "in"], seed=[0, 1, 2], **options)
@@ -81,7 +90,9 @@ def test_log_probabilities_are_those_of_the_model_without_the_schema(model):
 @pytest.mark.parametrize(("options", "message"), [
     ({"schema": {"type": "odd"}}, "Invalid type"), ({"schema": {"not": {"type": "string"}}}, "Unimplemented"), ({"schema": 3}, "dictionary"),
     ({"schema": "{"}, "object of JSON Schema"), ({"schema": {"a": {1}}}, "written as JSON"), ({"schema": LIST, "stop": "]"}, "cut it off"),
-    ({"schema": {"type": "integer", "minimum": 3, "maximum": 1}}, "greater")])
+    ({"schema": {"type": "integer", "minimum": 3, "maximum": 1}}, "greater"), ({"schema": True}, "^a schema is a dictionary, or its text in JSON, got True$"),
+    ({"grammar": "root ::= foo"}, "no grammar in GBNF, nor in Lark: Rule 'foo' not found"), ({"grammar": ""}, "no grammar in GBNF"),
+    ({"grammar": "root ::= ("}, "no grammar in GBNF")])
 def test_schemas_that_cannot_be_kept_are_refused(model, options, message):
     with pytest.raises(rg.errors.ArgumentError, match=message):
         model.generate("a", **options)

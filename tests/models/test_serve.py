@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import json_model
 import pytest
+import reference
+import written_models
 from waiting import wait_until
 
 from retrograde.cli import main
-from retrograde.serve import application
+from retrograde.serve import application, serve
 from retrograde.serve.scheduler import FullError, Scheduler
 
 openai = pytest.importorskip("openai", reason="the client comes with the extra `test`")
@@ -244,8 +246,26 @@ def test_a_fault_inside_is_one_requests_and_the_server_goes_on():
         assert "error" in listening.post(headers=headers, body={**CHAT, "stream": True}).text.splitlines()[-2]
         model.reader.advance = advance
         assert listening.post(headers=headers, body={**CHAT, "max_tokens": 3}).status_code == 200
-        found = listening.post(headers=headers, body={**CHAT, "n": 5})
+
+
+def test_more_texts_wait_only_where_no_place_is_free():
+    model, going = json_model.model(), threading.Event()
+    advance = model.reader.advance
+    model.reader.advance = lambda *arguments: going.wait(60) and advance(*arguments)
+    with Listening(application(model, "tiny", waiting=1)) as listening, ThreadPoolExecutor(2) as pool:
+        counts = lambda: (listening.get("/health").json()["active"], listening.get("/health").json()["waiting"])
+        asked = [pool.submit(listening.post, body={**CHAT, "n": 8, "max_tokens": 3})]  # eight places are free, and none waits
+        wait_until(lambda: counts() == (8, 0))
+        found = listening.post(body={**CHAT, "n": 2})
         assert (found.status_code, found.headers["retry-after"]) == (429, "1")
+        assert "8 texts are written and 0 wait already, which leaves too few of 1 places to wait for 2 more" in found.text
+        asked.append(pool.submit(listening.post, body={**CHAT, "max_tokens": 3}))
+        wait_until(lambda: counts() == (8, 1))
+        assert listening.post(body=CHAT).status_code == 429
+        going.set()
+        assert [found.result().status_code for found in asked] == [200, 200]
+        # Who has just been answered finds all places free.
+        assert [listening.post(body={**CHAT, "n": 8, "max_tokens": 2}).status_code for _ in range(5)] == [200] * 5
 
 
 def test_a_cancelled_text_leaves_the_batch_and_the_others_stay_what_they_are():
@@ -265,8 +285,8 @@ def test_a_cancelled_text_leaves_the_batch_and_the_others_stay_what_they_are():
 
     texts = scheduler.submit(wishes, [deliver(number) for number in range(3)])
     assert begun.wait(60)
-    with pytest.raises(FullError):
-        scheduler.submit(wishes, [print] * 3)
+    with pytest.raises(FullError, match="2 texts are written and 1 wait already, which leaves too few of 3 places to wait for 9 more"):
+        scheduler.submit(wishes * 3, [print] * 9)  # six places are free
     scheduler.cancel([texts[1]])
     going.set()
     wait_until(lambda: scheduler.counts == (0, 0))
@@ -275,7 +295,7 @@ def test_a_cancelled_text_leaves_the_batch_and_the_others_stay_what_they_are():
         assert "".join(part.text for part in parts[number]) == written.text
         assert [token for part in parts[number] for token in part.tokens] == list(written.tokens)
     scheduler.close()
-    with pytest.raises(FullError):
+    with pytest.raises(FullError, match="closed"):
         scheduler.submit(wishes, [print] * 3)
 
 
@@ -284,3 +304,24 @@ def test_the_command_line_says_what_cannot_be_served(tmp_path, capsys, monkeypat
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     assert main(["serve", "--model", str(tmp_path / "none"), "--key-env", "NO_SUCH_KEY"]) == 1
     assert "no variable NO_SUCH_KEY" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "192.0.2.1", "no..host"])
+def test_where_nobody_can_listen_nothing_is_said_to_be_served(tmp_path, capsys, host):
+    path = str(written_models.llama(tmp_path / "m.gguf", reference.network_of()))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--model", path, "--host", host, "--port", port]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"retrograde: the server cannot listen at host '{host}', port {port}: ") and said.err.count("\n") == 1
+
+
+def test_what_is_said_to_be_served_listens(model):
+    def told(line):
+        place = line.removeprefix("tiny at http://").removesuffix("/v1").rpartition(":")
+        socket.create_connection((place[0], int(place[2]))).close()
+        raise EOFError
+
+    with pytest.raises(EOFError):
+        serve(model, "tiny", port=0, told=told)

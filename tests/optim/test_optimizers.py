@@ -519,6 +519,8 @@ def test_arguments_that_choose_an_implementation_in_torch_change_nothing():
     assert nn.utils.clip_grad_norm_([p], 1.0, foreach=True).item() == 0
     with pytest.raises(ValueError, match="differentiable must be False"):
         optim.SGD([p], differentiable=True)
+    with pytest.raises(TypeError, match="SparseAdam has no argument weight_decay; it has params, lr, betas, eps, maximize"):
+        optim.SparseAdam([rg.nn.Parameter(rg.ones(2))], weight_decay=0.1)
     with pytest.raises(TypeError, match="SGD has no argument nesterow"):
         optim.SGD([p], nesterow=True)
     with pytest.raises(TypeError, match="foreach must be None or a bool, got 3"):

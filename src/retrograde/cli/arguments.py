@@ -24,7 +24,7 @@ def add_demo(parser):
                           help="images per step (default: %(default)s)")
     training.add_argument("--lr", type=_positive, default=usual.lr, metavar="RATE",
                           help="learning rate of AdamW at the start; it falls along a cosine (default: %(default)s)")
-    training.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+    training.add_argument("--seed", type=_seed, default=usual.seed, metavar="N",
                           help="what all random numbers come from; the same seed gives the same network (default: %(default)s)")
     training.add_argument("--eager", action="store_true", help="run ops one by one instead of compiling the training step")
     _add_results(parser, usual, "weights.safetensors and report.html", "the accuracy")
@@ -40,7 +40,7 @@ def add_finetune(parser):
     adapters.add_argument("--rank", type=_whole(1, 4096), default=usual.rank, metavar="N",
                           help="numbers between the two matrices of an adapter (default: %(default)s)")
     adapters.add_argument("--alpha", type=_positive, default=usual.alpha, metavar="F",
-                          help="adapters are multiplied by this through the rank (default: %(default)s)")
+                          help="adapters are multiplied by this, divided by the rank (default: %(default)s)")
     adapters.add_argument("--dropout", type=_part, default=usual.dropout, metavar="P",
                           help="the chance that an input of an adapter is dropped (default: %(default)s)")
     adapters.add_argument("--target", action="append", dest="targets", metavar="NAME",
@@ -52,8 +52,9 @@ def add_finetune(parser):
                           help="passes over the texts (default: %(default)s)")
     training.add_argument("--batch-size", type=_whole(1, 65536), default=usual.batch_size, metavar="N",
                           help="rows of a batch, each of several texts (default: %(default)s)")
-    training.add_argument("--length", type=_whole(2, 10**7), default=usual.length, metavar="N",
-                          help="tokens of a row, and of the longest text (default: %(default)s)")
+    training.add_argument("--length", type=_whole(2, 10**7), metavar="N",
+                          help="tokens of a row, and of the longest text (default: 512, or what the model was made for if that is "
+                          "less)")
     training.add_argument("--accumulate", type=_whole(1, 65536), default=usual.accumulate, metavar="N",
                           help="batches that make one step (default: %(default)s)")
     training.add_argument("--lr", type=_positive, default=usual.lr, metavar="RATE",
@@ -64,7 +65,7 @@ def add_finetune(parser):
                           help="steps between checkpoints (default: %(default)s)")
     training.add_argument("--checkpoint-layers", action="store_true",
                           help="compute layers again on the way back: slower, and less memory")
-    training.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+    training.add_argument("--seed", type=_seed, default=usual.seed, metavar="N",
                           help="the same seed gives the same adapter (default: %(default)s)")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
 
@@ -85,7 +86,7 @@ def add_tune(parser):
                      help="the probability that a run in which nothing is better changes anything (default: %(default)s)")
     how.add_argument("--strict", action="store_true",
                      help="keep to that for scores of any distribution from 0 to 1; larger gains are needed to be seen")
-    how.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+    how.add_argument("--seed", type=_seed, default=usual.seed, metavar="N",
                      help="what the search draws from; the same seed finds the same prompt (default: %(default)s)")
     how.add_argument("--resume", action="store_true", help="go on with the run in the folder, with the same settings")
     limits = parser.add_argument_group("limits, tests included, which are never passed")
@@ -139,7 +140,8 @@ def _add_writer(parser):
     """What a model that writes is loaded from."""
     _add_model(parser)
     parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="what `retrograde finetune` or peft has written")
-    parser.add_argument("--context", type=_whole(2, 10**7), metavar="N", help="the longest text, in tokens (default: at most 4096)")
+    parser.add_argument("--context", type=_whole(2, 10**7), metavar="N", help="the tokens that are read, of a prompt and of "
+                        "what is written after it (default: at most 4096)")
     parser.add_argument("--activations", choices=["int8"], help="multiply quantised weights by activations that are rounded to 8 "
                         "bits, which is faster and a little less exact (default: floats)")
 
@@ -156,7 +158,7 @@ def _add_writing(parser):
     parser.add_argument("--min-p", type=_min_p, metavar="P", help="draw from tokens with this part of the chance of the likeliest")
     parser.add_argument("--repetition-penalty", type=_positive, metavar="F", help="above 1, tokens that were there are less likely")
     parser.add_argument("--stop", action="append", metavar="TEXT", help="end before this text; may be repeated")
-    parser.add_argument("--seed", type=_whole(0, 2**63), default=usual.seed, metavar="N",
+    parser.add_argument("--seed", type=_seed, default=usual.seed, metavar="N",
                         help="the same seed gives the same text (default: %(default)s)")
 
 
@@ -265,4 +267,5 @@ _positive = _number(lambda x: 0 < x < float("inf"), "above 0, and finite")
 _part = _number(lambda x: 0 <= x < 1, "of at least 0 and less than 1")
 _share = _number(lambda x: 0 < x <= 1, "above 0 and at most 1")
 _min_p = _number(lambda x: 0 <= x <= 1, "from 0 to 1")
-_temperature = _number(lambda x: 0 <= x <= 2, "from 0 to 2")
+_temperature = _number(lambda x: 0 <= x < float("inf"), "of at least 0, and finite")
+_seed = _whole(0, 2**64 - 1)

@@ -1,6 +1,8 @@
 """The command line: what can be asked for, and one clear line for what cannot."""
 
 import argparse
+import os
+import re
 import sys
 from importlib.metadata import version
 
@@ -9,11 +11,14 @@ from . import demo, finetuning, run, serving, tune, writing
 from .arguments import add_chat, add_demo, add_finetune, add_generate, add_run, add_serve, add_tune
 from .options import FinetuneOptions, Options, RunOptions, ServingOptions, TuneOptions, WritingOptions
 
-_USAGE, _FAILED, _INTERRUPTED = 2, 1, 130
+#: Of the last two a shell says the same: what ended a process by an interrupt, and by a pipe that nobody reads.
+_USAGE, _FAILED, _INTERRUPTED, _UNREAD = 2, 1, 130, 141
 _COMMANDS = {"demo": (demo.run, Options), "tune": (tune.run, TuneOptions), "run": (run.run, RunOptions),
              "finetune": (finetuning.run, FinetuneOptions),
              "generate": (writing.generate, WritingOptions), "chat": (writing.chat, WritingOptions),
              "serve": (serving.serve, ServingOptions)}
+#: Arguments that have no option, and those whose options are called otherwise.
+_BY_PLACE, _OPTIONS = ("data", "prompt", "program", "words"), {"targets": "target", "learning_rate": "lr"}
 
 
 def main(argv=None):
@@ -28,13 +33,42 @@ def main(argv=None):
     fields = {name: value for name, value in vars(arguments).items() if name != "command"}
     command, options = _COMMANDS[arguments.command]
     try:
-        return command(options(**fields))
+        return _flushed(command(options(**fields)))
     except RetrogradeError as error:
-        return _said(f"retrograde: {error}", _FAILED)
+        return _said(f"retrograde: {by_option(str(error), fields)}", _FAILED)
+    except BrokenPipeError:
+        return _unread()
     except OSError as error:
         return _said(f"retrograde: {error.filename or fields.get('output')}: {error.strerror}", _FAILED)
     except KeyboardInterrupt:
         return _said("retrograde: interrupted", _INTERRUPTED)
+
+
+def _flushed(code):
+    """The code; what cannot be written to the output is an error here, and not while the process ends."""
+    print(end="", flush=True)
+    return code
+
+
+def by_option(message, fields):
+    """A message whose names of arguments in Python are those of options: `fields` are the names of what a command takes."""
+    options = {name: f"--{str(_OPTIONS.get(name, name)).replace('_', '-')}" for name in fields if name not in _BY_PLACE}
+    message = re.sub(r"`(\w+)` of load", lambda found: options.get(found[1], found[0]), message)
+    message = re.sub(r"^(\w+)(?= must\b| is\b)", lambda found: options.get(found[1], found[0]), message)
+    # Words with a line below them are names of arguments wherever they stand.
+    return re.sub(r"(?<![\w'\"./-])[a-z]+(_[a-z]+)+(?![\w'\"/=])", lambda found: options.get(found[0], found[0]), message)
+
+
+def _unread():
+    """The exit code where nobody reads the output any more; what is still to be written goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            os.dup2(nowhere, stream.fileno())
+        except (AttributeError, OSError, ValueError):  # it is no file, as in a notebook
+            continue
+    os.close(nowhere)
+    return _UNREAD
 
 
 def _said(line, code):

@@ -94,7 +94,7 @@ class FinetuneOptions:
     quantised: str | None = None
     epochs: int = 3
     batch_size: int = 4
-    length: int = 512
+    length: int | None = None
     accumulate: int = 1
     lr: float = 2e-4
     held_out: float = 0.05

@@ -65,12 +65,7 @@ def write(file, arrays, metadata=None):
 
 def read_header(path, file, size):
     """(entries by name, first byte of the data) of an open file of `size` bytes; a CheckpointError if anything in it is wrong."""
-    length = int.from_bytes(file.read(8), "little")
-    if size < 8 or length > min(size - 8, _LONGEST):
-        raise _damaged(path, f"a header of {length} bytes does not fit" if size >= 8 else "it is shorter than a header")
-    header = parsed(path, file.read(length), size)
-    if not isinstance(header, dict):
-        raise _damaged(path, "its header is no object")
+    header, length = _header(path, file, size)
     header.pop("__metadata__", None)
     entries = {name: _entry(path, name, facts) for name, facts in header.items()}
     place = 0
@@ -81,6 +76,23 @@ def read_header(path, file, size):
     if place != size - 8 - length:
         raise _damaged(path, f"its tensors take {place} bytes and there are {size - 8 - length}")
     return entries, 8 + length
+
+
+def read_metadata(path, file, size):
+    """What an open file of `size` bytes says of itself, by name."""
+    found = _header(path, file, size)[0].get("__metadata__")
+    return found if isinstance(found, dict) else {}
+
+
+def _header(path, file, size):
+    """(the header of an open file as it stands there, its length)."""
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, _LONGEST):
+        raise _damaged(path, f"a header of {length} bytes does not fit" if size >= 8 else "it is shorter than a header")
+    header = parsed(path, file.read(length), size)
+    if not isinstance(header, dict):
+        raise _damaged(path, "its header is no object")
+    return header, length
 
 
 def read_array(path, name, file, first, entry):

@@ -6,6 +6,7 @@ from hashlib import sha256
 import numpy as np
 
 from ..text.models.in_process import InProcess
+from .checks import check_model
 from .engine import NetworkEngine
 
 
@@ -21,6 +22,7 @@ class TextModel(InProcess):
     max_concurrency, has_gradients = NetworkEngine.max_concurrency, NetworkEngine.has_gradients
 
     def __init__(self, model, name="model", soft_prompt=None):
+        check_model(model, "a TextModel")
         self.model, self.name, self.soft_prompt = model, f"retrograde {name}", soft_prompt
         self._opened = None, None
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import CheckpointError
+from .checks import with_known_options
 
 #: By the name of an activation in files what it is here.
 ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "gelu_new": "gelu_tanh", "relu": "relu"}
@@ -23,6 +24,7 @@ _OF_GPT2 = {"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attent
 _SIZES = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
 
 
+@with_known_options
 @dataclass(frozen=True)
 class Config:
     """What a decoder is made of; names are those of `config.json` where that has one.

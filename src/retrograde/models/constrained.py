@@ -21,10 +21,10 @@ class Grammars:
 
     def of(self, schema):
         """A Constraint for a schema of JSON: a dictionary, or its text. An ArgumentError if it is none, or not supported."""
-        matcher = self.library.LLMatcher
+        matcher, written = self.library.LLMatcher, _written(schema)
         try:
             # Small models would fill a text with the white space that JSON allows between its parts.
-            grammar = matcher.grammar_from_json_schema(_written(schema), overrides={"whitespace_flexible": False})
+            grammar = matcher.grammar_from_json_schema(written, overrides={"whitespace_flexible": False})
         except ValueError as error:
             raise ArgumentError(f"a schema is an object of JSON Schema, got {schema!r:.200}: {error}") from None
         return self._constraint(grammar, "schema")
@@ -36,7 +36,7 @@ class Grammars:
         translated = optional("llguidance.gbnf_to_lark", "models")
         try:
             lark = translated.any_to_lark(text)
-        except (translated.GbnfToLarkError, ValueError, RecursionError) as error:
+        except Exception as error:  # noqa: BLE001 - of a rule that is not there the library raises no other class
             raise ArgumentError(f"this is no grammar in GBNF, nor in Lark: {error}") from None
         return self._constraint(self.library.LLMatcher.grammar_from_lark(lark), "grammar")
 

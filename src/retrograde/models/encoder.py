@@ -1,5 +1,6 @@
 """Encoder: BERT with its tokenizer, which makes vectors of texts, fills gaps, and names classes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Encoder:
     def fill(self, text, count=5):
         """What may stand in the gap of a text: the `count` likeliest tokens, each as (token, log-probability).
 
-        A gap is written as the tokenizer's token for it, [MASK]; a text has one.
+        A gap is written as the tokenizer's token for it, [MASK]; a text has one. Special tokens are told by their names.
         """
         mask, tokens = self.tokenizer.number_of("[MASK]"), self._tokens(text)
         if mask is None:
@@ -60,7 +61,7 @@ class Encoder:
             logits = self.network.predicted(self._read(tokens)[:, places[0] : places[0] + 1]).numpy()[0, 0]
         found = log_softmax(logits)
         likeliest = np.argsort(-found, kind="stable")[:count]
-        return [(self.tokenizer.decode([int(token)]), float(found[token])) for token in likeliest]
+        return [(self._shown(int(token)), float(found[token])) for token in likeliest]
 
     def logprobs(self, texts):
         """The log-probability of each of `labels` for each text, (texts, classes).
@@ -81,6 +82,9 @@ class Encoder:
         found = [self.labels[int(row.argmax())] for row in self.logprobs(_listed(texts))]
         return found[0] if isinstance(texts, str) else found
 
+    def _shown(self, token):
+        return self.tokenizer.decode([token]) or self.tokenizer.name_of(token)
+
     def _tokens(self, text):
         if not isinstance(text, str):
             raise ArgumentError(f"a text is a string, got {text!r:.80}")
@@ -100,4 +104,9 @@ class Encoder:
 
 
 def _listed(texts):
-    return [texts] if isinstance(texts, str) else list(texts)
+    """A text or several as a list. A set has another order in each process, and a dictionary is no list either."""
+    if isinstance(texts, str):
+        return [texts]
+    if not isinstance(texts, Iterable) or isinstance(texts, (bytes, dict, set, frozenset)):
+        raise ArgumentError(f"an encoder takes a text or a list of texts, got {texts!r:.80}")
+    return list(texts)

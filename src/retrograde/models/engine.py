@@ -81,12 +81,12 @@ class NetworkEngine:
         """The gradient in the vectors of the soft prompt, through the network, which is read anew, as one batch."""
         return self._together.alone(_soft_gradient, self._model.network, scored, gradient, learned)
 
-    def attribution(self, prompt, wholes, gradient):
-        """What the tokens of a prompt do for a loss; `gradient` is that in the scores of labels. See `Attribution`."""
+    def attribution(self, prompt, wholes, gradient, parts):
+        """What the tokens of a prompt in `parts` do for a loss; `gradient` is that in the scores of labels. See `Attribution`."""
         self._check_room(max(wholes, key=len))
         shared = beginning([prompt, *wholes])
         endings = [whole[len(shared) :] for whole in wholes]
-        return self._together.alone(effects, self._model, shared, endings, gradient, self.soft_prompt)
+        return self._together.alone(effects, self._model, shared, endings, gradient, parts, self.soft_prompt)
 
     def _wish(self, tokens, json_schema, **options):
         """What is to be written, as a `Wish`; nothing but the options decides how tokens are drawn."""
@@ -100,7 +100,7 @@ class NetworkEngine:
 
     def _check_room(self, tokens):
         before = 0 if self.soft_prompt is None else len(self.soft_prompt.vectors)
-        if not tokens:
+        if not tokens and not before:
             raise ModelError("the prompt is empty, and the model puts no token before a text")
         if before + len(tokens) > self._model.context:
             raise ModelError(f"the prompt ({before + len(tokens)} tokens) exceeds the context of the model, {self._model.context}; "

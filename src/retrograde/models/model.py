@@ -1,8 +1,6 @@
 """Model: a network with its tokenizer, from a folder or a file, that writes texts."""
 
-import os
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +9,9 @@ from ..errors import AnswerError, ArgumentError, CheckpointError, StorageError
 from ..io import gguf
 from ..nn.module import Module
 from ..nn.quantized import set_activations
-from ..text.models.labels import score
+from ..text.models.labels import SHARED, score
 from ..text.models.request import in_order
+from .checks import check_options, check_writes, path_of
 from .constrained import Grammars
 from .encoder import Encoder
 from .files import json_if_there, network_of_folder, network_of_gguf, template_of
@@ -23,7 +22,7 @@ from .prompts import listed
 from .reading import Reader
 from .sampling import Sampling, log_softmax
 from .templates import laid_out
-from .weights import check_writes
+from .weights import weights_dtype
 from .writing import Wish, write
 
 #: The longest texts that a model is loaded for unless `context` says otherwise.
@@ -36,7 +35,8 @@ class Model:
     settings   how tokens are drawn unless a call says otherwise, from `generation_config.json`; to write by one that is not here is
                an error
     template   how messages are laid out, in Jinja; None where the model has no template
-    context    how many tokens a prompt and what is written after it have at most
+    context    how many tokens are read at most, of a prompt and of what is written after it; one more may be written, which nobody
+               reads
     """
 
     def __init__(self, network, tokenizer, *, settings=None, template=None, context=None):
@@ -74,7 +74,7 @@ class Model:
             return self._stream(self._wishes(prompts, options))
         is_one, prompts = listed(prompt)
         wishes = self._wishes(prompts, options)
-        found = [_whole(wish, written).text for wish, written in zip(wishes, self._written(wishes), strict=True)]
+        found = [self._whole(wish, written).text for wish, written in zip(wishes, self._written(wishes), strict=True)]
         return found[0] if is_one else found
 
     def complete(self, prompts, **options):
@@ -125,11 +125,15 @@ class Model:
     def scores(self, prompt, wholes, soft_prompt=None):
         """As `logprobs`, for the tokens of a prompt, and for those of the prompt with each label."""
         cache, read, vectors = self.reader.cache(1), [], self._vectors(soft_prompt)
-        if vectors is not None:
-            self.reader.read_vectors(cache, 0, vectors)
+        after_vectors = None if vectors is None else self.reader.read_vectors(cache, 0, vectors)
         before = int(cache.lengths[0])
 
         def next_logprobs(tokens, wanted):
+            if not tokens and after_vectors is not None:
+                found = log_softmax(after_vectors)
+                return {token: float(found[token]) for token in wanted}
+            if not tokens and prompt:
+                raise ArgumentError(f"a label {SHARED}")
             # What is read already is read on from where the two part; one token at least is read anew, for its logits.
             same = next((i for i, (a, b) in enumerate(zip(read, tokens, strict=False)) if a != b), min(len(read), len(tokens)))
             start = min(same, len(tokens) - 1)
@@ -155,12 +159,11 @@ class Model:
             if piece:
                 yield piece
             if written is not None:
-                _whole(wishes[0], written)
+                self._whole(wishes[0], written)
 
     def _wishes(self, prompts, options):
         known = {"max_tokens", "stop", "seed", "ignore_end", "schema", "grammar", "soft_prompt", *SETTINGS}
-        if strange := sorted(options.keys() - known):
-            raise ArgumentError(f"generate has no option {strange[0]}; it has {', '.join(sorted(known))}")
+        check_options("generate", options, sorted(known))
         check_settings(self.settings, options)
         given = {name: value for name, value in {**self.settings, **options}.items() if name in SETTINGS and value is not None}
         sampling, count = Sampling(**given), options.get("max_tokens", 128)
@@ -200,6 +203,16 @@ class Model:
             raise ArgumentError("a text by a schema or a grammar ends where it is whole; a stop would cut it off before")
         return self._grammars.of(schema) if grammar is None else self._grammars.of_grammar(grammar)
 
+    def _whole(self, wish, written):
+        """A text that was written; an AnswerError if it is by a schema and was cut off."""
+        if wish.constraint is not None and written.finish_reason != "stop":
+            count = len(written.tokens)
+            more = "raise max_tokens" if count == wish.max_tokens else (
+                f"the context of {self.context} tokens, for which the model was loaded, is full: see `context` of load")
+            raise AnswerError(f"the text by the schema was not whole after {count} tokens; {more}, or bound what the schema "
+                              f"allows: {written.text!r:.100}")
+        return written
+
     @cached_property
     def _grammars(self):
         return Grammars(self.tokenizer, self.network.config.vocab_size)
@@ -217,29 +230,20 @@ class Model:
         return prompt
 
 
-def _whole(wish, written):
-    """A text that was written; an AnswerError if it is by a schema and was cut off."""
-    if wish.constraint is not None and written.finish_reason != "stop":
-        raise AnswerError(f"the text by the schema was not whole after {len(written.tokens)} tokens; raise max_tokens, or bound "
-                          f"what the schema allows: {written.text!r:.100}")
-    return written
-
-
 def load(path, *, dtype=None, context=None, activations=None) -> Any:
     """The language model in a folder of Hugging Face's, or in a GGUF file, with its weights mapped from the disk.
 
     Weights stay as they are in the file, those of 16 bits or less as quantised layers; with `dtype`, such as "float32", they are
-    copied, and all can be learned. `context` is the number of tokens that a prompt and what follows it may have, 4096 unless the
-    model was made for less. With `activations="int8"` layers of quantised weights multiply what is rounded to 8 bits, as llama.cpp
-    does: see `rg.quantized_linear`.
+    copied, and all can be learned. `context` is the number of tokens that are read, of a prompt and of what follows it, whose last
+    one is only written: 4096 unless the model was made for less. With `activations="int8"` layers of quantised weights multiply
+    what is rounded to 8 bits, as llama.cpp does: see `rg.quantized_linear`.
 
     A folder or a file of BERT's is an `Encoder`, which makes vectors of texts and writes none.
 
     Raises a CheckpointError if a file is missing or damaged, or holds a model of a kind that retrograde does not know.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise ArgumentError(f"a model is loaded from the path of a folder or of a GGUF file, got {path!r:.80}")
-    path = Path(path)
+    path = path_of(path, "a model is loaded from the path of a folder or of a GGUF file")
+    dtype = None if dtype is None else weights_dtype(dtype)
     if not path.exists():
         raise StorageError(f"{path} cannot be read: there is no such file or folder, and models are not downloaded")
     model = (_of_folder if path.is_dir() else _of_gguf)(path, dtype, context)

@@ -6,6 +6,7 @@ from numbers import Real
 import numpy as np
 
 from ..errors import ArgumentError, ModelError
+from .checks import check_seed
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,5 @@ def log_softmax(logits):
 
 def generator(seed):
     """What draws for one text: by its seed alone, whatever texts are beside it."""
-    if type(seed) is not int or not 0 <= seed < 2**64:
-        raise ArgumentError(f"a seed is an integer from 0 to 2**64 - 1, got {seed!r}")
+    check_seed(seed)
     return np.random.Generator(np.random.Philox(key=seed))

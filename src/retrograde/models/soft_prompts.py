@@ -13,6 +13,7 @@ from ..ops.manipulation.joins import concatenate
 from ..ops.manipulation.movements import reshape
 from ..text.models.request import in_order
 from .attribution import endings, frozen, label_logprobs, vectors_of
+from .checks import check_model, check_seed
 
 
 class SoftPrompt(Module):
@@ -25,6 +26,8 @@ class SoftPrompt(Module):
 
     def __init__(self, model, count=8, *, text=None, seed=0):
         super().__init__()
+        check_model(model, "a SoftPrompt")
+        check_seed(seed)
         if type(count) is not int or not 1 <= count < model.context:
             raise ArgumentError(f"count must be an integer from 1 to {model.context - 1}, the room of the model, got {count!r}")
         self._model = (model,)  # not one of its modules
@@ -70,6 +73,7 @@ class SoftPrompt(Module):
     @classmethod
     def load(cls, model, path):
         """The soft prompt of a file for a model; a CheckpointError if its vectors are not those of such a model."""
+        check_model(model, "a SoftPrompt")
         found, width = load(path), model.network.config.hidden_size
         vectors = found.get("vectors")
         if vectors is None or vectors.ndim != 2 or vectors.shape[1] != width or not 1 <= len(vectors) < model.context:

@@ -7,6 +7,9 @@ from ..errors import ArgumentError, CheckpointError
 from ..extras import optional
 from .pieces import Pieces
 
+#: What is asked of a tokenizer of the library's.
+_NEEDED = ("encode", "decode", "token_to_id", "id_to_token")
+
 
 class Tokenizer:
     """Tokens of texts and texts of tokens. `start` and `ends` are the tokens before and after a text, where a model has such.
@@ -16,6 +19,8 @@ class Tokenizer:
 
     def __init__(self, library, start=None, ends=(), adds_start=None, names=None):
         self.library, self.start, self.ends, self.adds_start = library, start, tuple(ends), adds_start
+        if not isinstance(library, Pieces) and not all([hasattr(library, name) for name in _NEEDED]):
+            raise ArgumentError(f"a Tokenizer is made of a Tokenizer of the library tokenizers, or of Pieces, got {library!r:.80}")
         known = {"bos_token": self.name_of(start), "eos_token": self.name_of(next(iter(self.ends), None))}
         self.names = {**known, **(names or {})}
 
@@ -70,7 +75,9 @@ class Tokenizer:
         """How a special token is written; an empty text where there is none."""
         if token is None:
             return ""
-        return self.library.tokens[token] if isinstance(self.library, Pieces) else self.library.id_to_token(token) or ""
+        if isinstance(self.library, Pieces):
+            return self.library.tokens[token] if token < len(self.library.tokens) else ""
+        return self.library.id_to_token(token) or ""
 
 
 def library_of_file(path):

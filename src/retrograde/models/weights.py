@@ -6,7 +6,8 @@ from math import prod
 import numpy as np
 
 from ..core.mode import is_recording
-from ..errors import ArgumentError, CheckpointError
+from ..dtypes import as_dtype
+from ..errors import CheckpointError, DTypeError
 from ..nn.embedding import Embedding
 from ..nn.linear import Linear
 from ..nn.module import Module
@@ -17,10 +18,13 @@ from ..ops.elementary.arithmetic import rsqrt
 from ..ops.networks._quantizing import PLAIN, unpacked
 from ..ops.networks.quantized import FEW_ROWS, quantized_linear
 from ..tensor.tensor import Tensor
+from .checks import check_seed
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
 _NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.(masked_)?bias|position_ids)$|rope_freqs\.weight$")
 _HALVES = {"float16": "F16", "bfloat16": "BF16"}
+#: What weights may be.
+_FLOATS = ("float64", "float32", *_HALVES)
 
 
 class StoredWeights:
@@ -47,6 +51,9 @@ class StoredWeights:
             raise CheckpointError(f"{self.path} lacks the tensor {known}")
         self.used.add(known)
         found = self.stored[known]
+        if found.format is None and found.array.dtype.name not in _FLOATS:
+            raise CheckpointError(f"{self.path}: {known} is of {found.array.dtype.name}, and weights are of {', '.join(_FLOATS)}, "
+                                  "or quantised in a GGUF file")
         if shape is not None and tuple(found.shape) != tuple(shape):
             raise CheckpointError(f"{self.path}: {known} has shape {tuple(found.shape)}, and the model needs {tuple(shape)}")
         return found
@@ -81,6 +88,7 @@ class RandomWeights:
     """Layers with weights drawn from a normal distribution of standard deviation `scale`; the same ones for the same seed."""
 
     def __init__(self, seed=0, scale=0.02):
+        check_seed(seed)
         self.rng, self.scale = np.random.default_rng(seed), scale
 
     def has(self, name):
@@ -167,10 +175,16 @@ def layer_norm(weights, name, size, eps):
     return layer
 
 
-def check_writes(network, what):
-    """Raise an ArgumentError if a network is none that says which token comes next, as `what` needs it."""
-    if not hasattr(network, "table_path"):
-        raise ArgumentError(f"{what} needs a network that writes, such as Decoder or GPT2, got {type(network).__name__}")
+def weights_dtype(dtype):
+    """The dtype of weights that `dtype` names; a DTypeError if they cannot have it."""
+    try:
+        found = as_dtype(dtype)
+    except DTypeError:
+        found = None
+    if found is None or found.name not in _FLOATS:
+        raise DTypeError(f"weights are loaded as {', '.join(_FLOATS)}, or as they are in the file without a dtype, got "
+                         f"{dtype!r:.80}")
+    return found
 
 
 def _bare(kind, **attributes):

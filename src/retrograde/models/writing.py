@@ -130,9 +130,10 @@ class Batch:
         row = len(self.active)
         self.cache.lengths[row] = 0
         # It is a member only when its prompt is read: an error on the way leaves the others as they are.
-        if text.wish.vectors is not None:
-            self.reader.read_vectors(self.cache, row, text.wish.vectors)
-        logits = self.reader.read_prompt(self.cache, row, text.wish.tokens)
+        vectors, tokens = text.wish.vectors, text.wish.tokens
+        logits = None if vectors is None else self.reader.read_vectors(self.cache, row, vectors)
+        if tokens or logits is None:  # behind vectors a prompt may be empty
+            logits = self.reader.read_prompt(self.cache, row, tokens)
         self.active.append(text)
         self._last.append(None)
         return [self._taken(row, logits)]

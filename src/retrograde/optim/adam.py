@@ -82,8 +82,8 @@ class SparseAdam(Adam):
 
     takes_rows = True
 
-    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
-        Optimizer.__init__(self, params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False, **implementation):
+        Optimizer.__init__(self, params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}, **implementation)
 
     def check_gradient(self, parameter, gradient, group):
         super().check_gradient(parameter, gradient, group)

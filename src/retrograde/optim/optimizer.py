@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
+from inspect import signature
 from numbers import Real
 from typing import Any
 
@@ -348,7 +349,8 @@ def _check_implementation(owner, given):
     """Raise an error unless all `given` are arguments that choose between implementations, with values that there are."""
     unknown = given.keys() - _IMPLEMENTATIONS
     if unknown:
-        raise DTypeError(f"{type(owner).__name__} has no argument {', '.join(sorted(unknown))}")
+        known = [name for name, its in signature(type(owner)).parameters.items() if its.kind is not its.VAR_KEYWORD]
+        raise DTypeError(f"{type(owner).__name__} has no argument {', '.join(sorted(unknown))}; it has {', '.join(known)}")
     if given.get("differentiable"):
         raise ArgumentError("differentiable must be False: steps record nothing; to differentiate through one, write it in ops")
     for name, value in given.items():

@@ -1,10 +1,12 @@
 """The application: paths of OpenAI's server, as Starlette serves them."""
 
 import asyncio
+import errno
 import hmac
 import json
+import socket
 import time
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from ..errors import AnswerError, ArgumentError, RetrogradeError
 from ..extras import optional
@@ -12,6 +14,8 @@ from .answering import Form, error_of, event
 from .asking import MOST_CHOICES, RefusedError, of_chat, of_completion
 from .scheduler import FullError, Scheduler
 
+#: What a machine says that does not have an address.
+_NO_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 #: The longest body of a request, in bytes.
 _LONGEST = 16 * 2**20
 #: What this machine is called by itself: another name in a request is that of a page which wants in by a name of its own.
@@ -23,7 +27,7 @@ def application(model, name, *, key=None, hosts=None, waiting=128):
 
     key      what requests must have as `Authorization: Bearer KEY`; None lets all in
     hosts    the names of hosts that requests may have; None for any
-    waiting  so many texts wait at most for a place among those that are written; more are refused with status 429
+    waiting  so many texts wait at most for a place among the eight that are written; more are refused with status 429
     """
     starlette, routing = optional("starlette.applications", "serve"), optional("starlette.routing", "serve")
     served = _Served(model, name, waiting)
@@ -45,13 +49,41 @@ def application(model, name, *, key=None, hosts=None, waiting=128):
 
 
 def serve(model, name, *, host="127.0.0.1", port=8000, key=None, waiting=128, told=print):
-    """Serve a `Model` until the process is interrupted; `told` is called with one line when it listens."""
+    """Serve a `Model` until the process is interrupted; `told` is called with one line when it listens.
+
+    Raises an ArgumentError if this machine cannot listen there: another program does, or the host is another machine.
+    """
     uvicorn = optional("uvicorn", "serve")
     is_local = host in ("127.0.0.1", "localhost", "::1")
     app = application(model, name, key=key, hosts=_LOOPBACK if is_local else None, waiting=waiting)
-    config = uvicorn.Config(app, host=host, port=port, log_level="warning", lifespan="on", timeout_graceful_shutdown=3)
-    told(f"{name} at http://{f'[{host}]' if ':' in host else host}:{port}/v1")
-    uvicorn.Server(config).run()
+    config = uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=3)
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(found) for found in _listening(host, port)]
+        # From here on who connects waits until the server takes it.
+        told(f"{name} at http://{f'[{host}]' if ':' in host else host}:{sockets[0].getsockname()[1]}/v1")
+        uvicorn.Server(config).run(sockets)
+
+
+def _listening(host, port):
+    """Sockets that listen at the addresses of a host; an ArgumentError if this machine cannot listen there."""
+    found, fault = [], None
+    with ExitStack() as stack:
+        try:
+            places = [(family, place[:2]) for family, _, _, _, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+            for family, place in dict.fromkeys(places):
+                try:
+                    found.append(stack.enter_context(socket.create_server(place, family=family)))
+                except OSError as error:
+                    if error.errno not in _NO_ADDRESS:
+                        raise
+                    fault = error  # a name may have an address of IPv6 where there is none
+            if fault is not None and not found:
+                raise fault
+        except (OSError, UnicodeError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise ArgumentError(f"the server cannot listen at host {host!r:.80}, port {port}: {why}; choose another one") from None
+        stack.pop_all()
+    return found
 
 
 class _Served:

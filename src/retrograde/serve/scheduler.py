@@ -28,7 +28,7 @@ class FullError(ModelError):
 
 
 class Scheduler:
-    """Writes texts of a model until it is closed; at most `longest` of them wait for a row.
+    """Writes texts of a model until it is closed; at most `longest` of them wait for a row while none is free.
 
     `deliver(part)` of a text is called in the scheduler's own thread. It must not raise.
     """
@@ -36,7 +36,7 @@ class Scheduler:
     def __init__(self, model, longest=128):
         self.model, self.longest = model, longest
         self._changed, self._waiting, self._left, self._is_closed = threading.Condition(), deque(), set(), False
-        self._batch = Batch(model.reader, FEW_ROWS)
+        self._batch, self._taken = Batch(model.reader, FEW_ROWS), 0  # rows of texts that are written, or begun
         self._thread = threading.Thread(target=self._run, name="retrograde serve", daemon=True)
         self._thread.start()
 
@@ -50,8 +50,11 @@ class Scheduler:
         """Have texts written, all of them or none; gives one for each wish, to cancel it by. A FullError if too many wait."""
         texts = [Text(_Owner(deliver), wish, self.model.tokenizer) for wish, deliver in zip(wishes, delivers, strict=True)]
         with self._changed:
-            if self._is_closed or len(self._waiting) + len(texts) > self.longest:
-                raise FullError(f"{len(self._waiting)} texts wait already; try again later")
+            if self._is_closed:
+                raise FullError("the server is closed")
+            if len(self._waiting) + len(texts) > self._batch.rows - self._taken + self.longest:
+                raise FullError(f"{self._taken} texts are written and {len(self._waiting)} wait already, which leaves too few of "
+                                f"{self.longest} places to wait for {len(texts)} more; try again later")
             self._waiting.extend(texts)
             self._changed.notify()
         return texts
@@ -77,6 +80,7 @@ class Scheduler:
                 if self._is_closed:
                     return self._tell(self._batch.end_all(ModelError("the server was closed"), self._waiting))
                 joining = self._waiting.popleft() if self._waiting and self._batch.has_room else None
+                self._taken = len(self._batch.active) + (joining is not None)
             self._advance(joining)
 
     def _drop(self):
@@ -91,7 +95,11 @@ class Scheduler:
     def _advance(self, joining):
         """Read the prompt of one more text, or let all take a token."""
         if joining is not None or self._batch.active:
-            self._tell(self._batch.proceed(joining))
+            found = self._batch.proceed(joining)
+            with self._changed:
+                # Before anybody is told that a text is over: who then asks for the next one finds its row free.
+                self._taken = len(self._batch.active)
+            self._tell(found)
 
     @staticmethod
     def _tell(found):

@@ -39,9 +39,12 @@ class Lines(Source):
         except OSError as error:
             raise DataError(f"{self.where(i)}: {error.strerror}") from None
         try:
-            return raw.decode(self.encoding).rstrip("\r\n")
+            text = raw.decode(self.encoding).rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise DataError(f"{self.where(i)}: no {self.encoding}: {error.reason} at byte {error.start} of the line") from None
+
+        # A mark of the order of bytes may begin a file, and is no part of its text.
+        return text if i else text.removeprefix("\ufeff")
 
     def where(self, i):
         return f"{self.path}, line {i + 1}"

@@ -1,20 +1,26 @@
 """Adapters in a folder, as the library peft writes and reads them: `adapter_config.json` and `adapter_model.safetensors`."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 
 from ...atomic import writing
 from ...core.mode import no_grad
-from ...errors import CheckpointError
-from ...io.bounded import refused
+from ...errors import ArgumentError, CheckpointError
+from ...io.bounded import opened, refused
+from ...io.tensor_file import read_metadata
 from ...io.weights import load, save
+from ..checks import path_of
 from ..files import json_of
 from .lora import LoRA
 
 _CONFIG, _WEIGHTS, _PREFIX = "adapter_config.json", "adapter_model.safetensors", "base_model.model."
+#: Under this name the file of the matrices says which architecture they are for.
+_ARCHITECTURE = "architecture"
+#: What GGUF files call an architecture that has another name in folders.
+_IN_GGUF = {"mistral": "llama", "gemma3_text": "gemma3"}
 _PARTS = "lora_A", "lora_B"
+_FOLDER = "an adapter is in the path of a folder"
 #: What is read of a file, and what changes nothing that an adapter computes. All else that a file says, that of a later peft
 #: too, makes it another kind of adapter.
 _READ = ("peft_type", "r", "lora_alpha", "lora_dropout", "target_modules", "use_rslora", "rank_pattern", "alpha_pattern")
@@ -31,7 +37,9 @@ def save_adapter(lora, folder, base=None):
 
     Each file is complete or as it was before. peft loads the folder with the model that `base` stands for.
     """
-    folder, settings = Path(folder), lora.settings
+    if not isinstance(lora, LoRA):
+        raise ArgumentError(f"save_adapter takes a LoRA, got {type(lora).__name__}")
+    folder, settings = path_of(folder, _FOLDER), lora.settings
     facts = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": None if base is None else str(base),
              "r": settings.rank, "lora_alpha": settings.alpha, "lora_dropout": settings.dropout,
              "target_modules": settings.targets if isinstance(settings.targets, str) else list(settings.targets),
@@ -39,7 +47,7 @@ def save_adapter(lora, folder, base=None):
              "init_lora_weights": True, "inference_mode": True, "bias": "none", "fan_in_fan_out": False}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        save(weights_of(lora), folder / _WEIGHTS, metadata={"format": "pt"})
+        save(weights_of(lora), folder / _WEIGHTS, metadata={"format": "pt", _ARCHITECTURE: _architecture_of(lora.network)})
         with writing(folder / _CONFIG) as part:
             part.write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     except OSError as error:
@@ -60,13 +68,16 @@ def weights_of(lora):
 def load_adapter(model, folder):
     """The `LoRA` in a folder that peft or `save_adapter` wrote, put into a Model or its network.
 
-    Raises a CheckpointError if it is for another model, damaged, or of a kind that is no plain LoRA.
+    Raises a CheckpointError if it is damaged, of a kind that is no plain LoRA, or for another model: that is one without these
+    layers or with other sizes, or where `save_adapter` wrote the folder, one of another architecture. Two models of the same
+    architecture and sizes cannot be told apart.
     """
-    folder = Path(folder)
+    folder = path_of(folder, _FOLDER)
     facts = json_of(folder / _CONFIG)
     settings = _settings_of(folder / _CONFIG, facts)
     weights = load(folder / _WEIGHTS)
     network = getattr(model, "network", model)
+    _check_architecture(folder / _WEIGHTS, network)
     if settings["targets"] != "all-linear":
         paths = sorted({_path(folder, name) for name in weights})
         missing = [path for path in paths if path not in {name for name, _ in network.named_modules()}]
@@ -79,6 +90,20 @@ def load_adapter(model, folder):
         lora.remove()
         raise
     return lora
+
+
+def _architecture_of(network):
+    """The architecture of a network, whichever file it is from."""
+    found = network.config.architecture
+    return _IN_GGUF.get(found, found)
+
+
+def _check_architecture(path, network):
+    """Raise a CheckpointError if a file says that it is for another architecture; those of peft do not say any."""
+    with opened(path) as (file, size):
+        told = read_metadata(path, file, size).get(_ARCHITECTURE)
+    if told is not None and told != _architecture_of(network):
+        raise CheckpointError(f"{path} is for a model of architecture {told!r:.80}, and this one is {_architecture_of(network)!r}")
 
 
 def _settings_of(path, facts):

@@ -25,7 +25,8 @@ from ...ops.manipulation.movements import pad
 from ...ops.networks._quantizing import FORMATS, PLAIN
 from ...ops.networks.quantized import FEW_ROWS, quantized_linear
 from ...tensor.creation import zeros
-from ..weights import check_writes, head_of
+from ..checks import check_options, check_writes
+from ..weights import head_of
 from .settings import ALL_LINEAR, Settings
 
 #: Rows of so many numbers are read at a time where texts are written.
@@ -85,9 +86,16 @@ class LoRALinear(Module):
 class LoRA(Module):
     """The adapters of a language model, whose own weights are frozen; its parameters are those of the adapters alone.
 
-    `model` is a Model or its network, in which each adapted layer is replaced by a `LoRALinear`; `settings` are those of
-    `Settings`: rank, alpha, dropout, targets. Called with tokens, it is the network. The layers may be quantised. Dropout is
-    done in training where gradients are recorded, and nowhere else.
+    `model` is a Model or its network, in which each adapted layer is replaced by a `LoRALinear`. Called with tokens, it is the
+    network. The layers may be quantised. The `settings` are
+
+    rank=8                     numbers between the two matrices of an adapter
+    alpha=16.0                 their product is multiplied by `alpha` / `rank`
+    dropout=0.0                the chance of each input of an adapter to be dropped, in training where gradients are recorded
+    targets="all-linear"       which layers have one: all but the head; or the last parts of their names, such as
+                               ("q_proj", "v_proj"); or a regular expression that matches whole names
+    is_rank_stabilised=False   whether `alpha` is divided by the root of the rank in its place
+    ranks={}, alphas={}        other ranks and alphas, by regular expressions that match the last parts of names
 
     >>> from retrograde.models import Config, Decoder, RandomWeights
     >>> sizes = dict(vocab_size=32, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4)
@@ -102,6 +110,7 @@ class LoRA(Module):
         network: Any = getattr(model, "network", model)
         if not isinstance(network, Module):
             raise ArgumentError(f"adapters are for a Model or a module, got {type(model).__name__}")
+        check_options("LoRA", settings, Settings.__dataclass_fields__)
         self.settings = Settings(**settings)
         found = _targets_of(network, self.settings)
         # Not an attribute that lists a submodule: what is saved and learned is the adapters.

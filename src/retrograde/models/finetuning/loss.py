@@ -2,10 +2,11 @@
 
 from math import prod
 
-from ...errors import ArgumentError
+from ...errors import ArgumentError, ShapeError
 from ...nn import functional
 from ...nn.quantized import QuantizedLinear
-from ..weights import check_writes
+from ...tensor.creation import asarray
+from ..checks import check_writes
 from .packing import IGNORED, Packed
 
 #: So many scores are in memory at a time, if chunks are of a useful size then.
@@ -33,6 +34,12 @@ def next_token_loss(model, tokens, targets, *, segments=None, positions=None, re
     check_writes(network, "next_token_loss")
     if (segments is None) != (positions is None):
         raise ArgumentError("several texts in a row need segments and positions; give both, or none")
+    tokens, targets = asarray(tokens), asarray(targets)
+    _check_shape("targets", targets, tokens)
+    if segments is not None:
+        segments, positions = asarray(segments), asarray(positions)
+        _check_shape("segments", segments, tokens)
+        _check_shape("positions", positions, tokens)
     attend = None if segments is None else Packed(segments)
     states = network.states(network.embedded(tokens), positions, attend)
     head = network.lm_head
@@ -41,6 +48,13 @@ def next_token_loss(model, tokens, targets, *, segments=None, positions=None, re
         chunk = _chosen_chunk(prod(tokens.shape), weight, form)
     return functional.linear_cross_entropy(states, weight, targets, ignore_index=IGNORED, reduction=reduction, chunk=chunk,
                                            format=form)
+
+
+def _check_shape(name, given, tokens):
+    """Raise a ShapeError unless what is given of each token has the shape of the tokens."""
+    if given.shape != tokens.shape:
+        raise ShapeError(f"{name} must have the shape of tokens, (batch, length), got {tuple(given.shape)} and "
+                         f"{tuple(tokens.shape)}")
 
 
 def _chosen_chunk(count, weight, form):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...errors import ArgumentError
 from ...nn import functional
 from ...ops.elementary.comparisons import equal, logical_and
 from ...ops.manipulation.movements import expand_dims, transpose
@@ -29,15 +30,16 @@ class Rows(NamedTuple):
 
 
 def packed_rows(examples, length, multiple=1, padding=0):
-    """`Rows` of examples (tokens, is_learned), of `length` tokens at most, put into as few rows as is easily found.
+    """`Rows` of examples, pairs (tokens, is_learned) of `length` tokens at most, put into as few rows as is easily found.
 
     The number of rows is a multiple of `multiple`; the last ones may be empty. Longest texts first, each into the fullest row that
     has room for it: Johnson, "Near-optimal bin packing algorithms" (1973).
     """
-    order = sorted(range(len(examples)), key=lambda i: -len(examples[i].tokens))
+    examples = [_checked(example, length) for example in examples]
+    order = sorted(range(len(examples)), key=lambda i: -len(examples[i][0]))
     rooms, rows = [], []
     for i in order:
-        size = len(examples[i].tokens)
+        size = len(examples[i][0])
         place = bisect_left(rooms, (size, 0))
         if place == len(rooms):
             rows.append([])
@@ -51,12 +53,24 @@ def packed_rows(examples, length, multiple=1, padding=0):
         start = 0
         for segment, i in enumerate(members, 1):
             _put(found, row, start, segment, examples[i])
-            start += len(examples[i].tokens)
+            start += len(examples[i][0])
     return found
 
 
+def _checked(example, length):
+    """An example as (tokens, is_learned), two arrays; an ArgumentError if it is none, or does not fit in a row."""
+    try:
+        tokens, is_learned = [np.asarray(part) for part in example]
+    except (TypeError, ValueError):
+        raise ArgumentError(f"an example is a pair (tokens, is_learned), got {example!r:.80}") from None
+    if tokens.ndim != 1 or tokens.shape != is_learned.shape or not 1 <= len(tokens) <= length:
+        raise ArgumentError(f"an example has 1 to {length} tokens, which is the length of a row, and for each whether it is "
+                            f"learned, got shapes {tokens.shape} and {is_learned.shape}")
+    return tokens, is_learned
+
+
 def _put(rows, row, start, segment, example):
-    tokens, is_learned = np.asarray(example.tokens), np.asarray(example.is_learned)
+    tokens, is_learned = example
     place = row, slice(start, start + len(tokens))
     rows.tokens[place], rows.segments[place], rows.positions[place] = tokens, segment, np.arange(len(tokens))
     rows.targets[row, start : start + len(tokens) - 1] = np.where(is_learned[1:], tokens[1:], IGNORED)

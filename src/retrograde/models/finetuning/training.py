@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,15 +16,18 @@ from ...ops.elementary.comparisons import maximum, not_equal
 from ...ops.random.draws import manual_seed
 from ...train.metrics import Metric
 from ...train.trainer import Trainer
+from ..checks import check_model, check_seed, path_of
 from ..files import json_of
-from ..weights import check_writes
 from .adapter_file import save_adapter
 from .examples import read_examples
 from .lora import LoRA
 from .loss import next_token_loss
 from .packing import IGNORED, packed_rows
+from .settings import Settings
 
 _SETTINGS, _RUN = "finetune.json", "run"
+#: The tokens of a row, unless the model was made for less.
+_USUAL_LENGTH = 512
 #: Of all steps so many hundredths have a rate that rises.
 _WARM_UP = 0.03
 
@@ -51,7 +53,7 @@ class TokenLoss(Metric):
         return float(total[0]) / max(float(total[1]), 1)
 
 
-def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any = "all-linear", epochs=3, batch_size=4, length=512,
+def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any = "all-linear", epochs=3, batch_size=4, length=None,
              accumulate=1, learning_rate=2e-4, weight_decay=0.0, clip_norm=1.0, held_out=0.05, save_every=50, seed=0,
              is_checkpointed=False, base=None, progress=True, told=lambda line: None):
     """Train adapters of a `Model` on a file of JSON lines, and write them to the folder `out`, for `load_adapter` and for peft.
@@ -59,7 +61,8 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
     data             a file with lines {"text": ...}, {"prompt": ..., "completion": ...} or {"messages": [...]}; of the last two the
                      completions alone are learned
     rank, alpha, dropout, targets   see `LoRA`
-    batch_size, length              rows of a step and their tokens; short texts share a row, and do not see each other
+    batch_size, length              rows of a step and their tokens: 512, or what the model was made for if that is less; short
+                     texts share a row, and do not see each other
     accumulate       batches that make one step; the mean loss of each counts alike, however many tokens it has
     learning_rate    of AdamW at its greatest; it rises in the first steps, and falls along a cosine
     held_out         the part of the texts that is only evaluated, after each epoch
@@ -71,9 +74,13 @@ def finetune(model, data, out, *, rank=8, alpha=16.0, dropout=0.0, targets: Any 
     A run in the same folder goes on; if it had another setting, or another file, it is an error. After an error, and after Ctrl-C,
     the model has its own layers again.
     """
-    check_writes(getattr(model, "network", model), "finetune")
-    path, out = Path(data), Path(out)
-    settings = {"rank": rank, "alpha": alpha, "dropout": dropout, "targets": targets if isinstance(targets, str) else list(targets),
+    check_model(model, "finetune")
+    path = path_of(data, "data is the path of a file of JSON lines, one for each text")
+    out = path_of(out, "out is the path of the folder that adapters are written to")
+    adapters = Settings(rank, alpha, dropout, targets)
+    length = min(_USUAL_LENGTH, model.network.config.max_position_embeddings) if length is None else length
+    settings = {"rank": rank, "alpha": alpha, "dropout": dropout,
+                "targets": targets if isinstance(targets, str) else list(adapters.targets),
                 "epochs": epochs, "batch_size": batch_size, "length": length, "accumulate": accumulate, "seed": seed,
                 "learning_rate": learning_rate, "weight_decay": weight_decay, "clip_norm": clip_norm, "held_out": held_out,
                 "is_checkpointed": is_checkpointed}
@@ -181,7 +188,10 @@ def _check(settings, save_every, config):
     length, longest, held_out = settings["length"], config.max_position_embeddings, settings["held_out"]
     if type(length) is not int or not 2 <= length <= longest:
         raise ArgumentError(f"length must be from 2 to {longest}, which the model was made for, got {length!r}")
-    if not 0 <= held_out < 1:
+    check_seed(settings["seed"])
+    if settings["alpha"] <= 0:
+        raise ArgumentError(f"alpha must be above 0, or adapters that learn would change nothing, got {settings['alpha']!r}")
+    if not isinstance(held_out, (int, float)) or not 0 <= held_out < 1:
         raise ArgumentError(f"held_out is the part of the texts that is not learned, at least 0 and less than 1, got {held_out!r}")
 
 

@@ -11,7 +11,7 @@ from ...nn.dropout import Dropout
 from ...nn.linear import Linear
 from ...nn.module import Module
 from ...nn.normalization import BatchNorm2d
-from .parts import check_images, draw_convolutions
+from .parts import check_classes, check_images, draw_convolutions
 
 #: (how much wider, channels, blocks, stride of the first) of each stage: table 2 of the paper.
 STAGES = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
@@ -46,6 +46,7 @@ class MobileNetV2(Module):
 
     def __init__(self, num_classes=1000, in_channels=3, width=1.0, dropout=0.2, stages=STAGES):
         super().__init__()
+        check_classes(num_classes)
         self.in_channels = in_channels
         # As torchvision has it, the last layer does not get narrower than in the paper, only wider.
         inputs, last = _rounded(32 * width), _rounded(1280 * max(1.0, width))

@@ -1,9 +1,11 @@
 """Image models by the names that torchvision and timm give them."""
 
 from functools import partial
+from inspect import signature
 from typing import Any
 
 from ...errors import ArgumentError
+from ..checks import check_options
 from .mobilenet import MobileNetV2
 from .resnet import BasicBlock, Bottleneck, ResNet
 from .unet import UNet
@@ -38,4 +40,6 @@ def create(architecture, **options):
     known = ALIASES.get(architecture, architecture)
     if known not in ARCHITECTURES:
         raise ArgumentError(f"no image model is called {architecture!r}; there are {', '.join(sorted([*ARCHITECTURES, *ALIASES]))}")
-    return ARCHITECTURES[known](**options)
+    make = ARCHITECTURES[known]
+    check_options(architecture, options, signature(make).parameters)
+    return make(**options)

@@ -1,8 +1,10 @@
 """What image models share: a check of their images, the head, and the first weights of convolutions."""
 
+from numbers import Integral
+
 import numpy as np
 
-from ...errors import DTypeError, ShapeError
+from ...errors import ArgumentError, DTypeError, ShapeError
 from ...nn import init
 from ...nn.container import Identity
 from ...nn.convolution import Conv2d
@@ -19,8 +21,15 @@ def check_images(owner, x, channels, size=None):
                          "makes them of pixels")
 
 
+def check_classes(num_classes, least=0):
+    """Raise an ArgumentError unless there is such a number of classes."""
+    if not isinstance(num_classes, Integral) or isinstance(num_classes, bool) or num_classes < least:
+        raise ArgumentError(f"num_classes must be an integer of at least {least}, got {num_classes!r:.80}")
+
+
 def head_of(features, num_classes):
     """The layer that makes logits of features; with no classes the features are what the network gives."""
+    check_classes(num_classes)
     return Linear(features, num_classes) if num_classes else Identity()
 
 

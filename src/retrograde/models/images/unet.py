@@ -15,7 +15,7 @@ from ...nn.normalization import BatchNorm2d
 from ...nn.pooling import MaxPool2d
 from ...nn.resizing import Upsample
 from ...ops.manipulation.joins import concatenate
-from .parts import check_images
+from .parts import check_classes, check_images
 
 #: How often an image is halved.
 _DEPTH = 4
@@ -93,6 +93,7 @@ class UNet(Module):
 
     def __init__(self, num_classes=2, in_channels=3, width=64, bilinear=False):
         super().__init__()
+        check_classes(num_classes, 1)
         self.in_channels = in_channels
         self.inc = DoubleConvolution(in_channels, width)
         # Interpolation leaves the number of channels as it is: what is joined has as many from below as from beside.

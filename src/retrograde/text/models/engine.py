@@ -56,8 +56,8 @@ class Engine(Protocol):
         """The gradient in `learned`, of that in the log-probabilities of labels, (prompts, labels); `scored` has their tokens."""
         ...
 
-    def attribution(self, prompt, wholes, gradient) -> Any:
-        """What the tokens of a prompt do for a loss; `gradient` is that in the scores of labels."""
+    def attribution(self, prompt, wholes, gradient, parts) -> Any:
+        """What the tokens of a prompt do for a loss; `gradient` is that in the scores of labels, `parts` see `parts_of`."""
         ...
 
 

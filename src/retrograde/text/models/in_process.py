@@ -1,11 +1,12 @@
 """A language model in this process: how a request is put to an engine, and an answer taken from it."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from .base import LanguageModel
-from .rendering import SEPARATOR, gap, plain
-from .request import Completion, Price
+from .rendering import SEPARATOR, gap, parts_of, plain
+from .request import Completion, Message, Price
 
 
 class InProcess(LanguageModel):
@@ -70,7 +71,8 @@ class InProcess(LanguageModel):
     def attribution(self, request, gradient):
         if not self.has_gradients:
             return super().attribution(request, gradient)
-        return self.engine.attribution(*self.scored(request), gradient)
+        parts = parts_of(lambda contents: self._prompt(_with_contents(request, contents)), [m.content for m in request.messages])
+        return self.engine.attribution(*self.scored(request), gradient, parts)
 
     def _choose(self, request, start):
         prompt, wholes = self.scored(request)
@@ -106,3 +108,8 @@ class InProcess(LanguageModel):
                 "top_p": 1.0 if request.top_p is None else request.top_p, "seed": (request.seed or 0) + request.sample,
                 "stop": [SEPARATOR] if is_free else list(request.stop), "grammar": request.grammar,
                 "json_schema": request.json_schema}
+
+
+def _with_contents(request, contents):
+    """A request whose messages have other contents."""
+    return replace(request, messages=tuple([Message(m.role, text) for m, text in zip(request.messages, contents, strict=True)]))

@@ -1,5 +1,8 @@
 """The probability of each of several labels after a prompt."""
 
+#: What is wrong with a label that changes the tokens of the prompt before it.
+SHARED = ("shares a token with the end of the prompt; put the space between them before the label, not after the prompt")
+
 
 def score(prompt, wholes, next_logprobs):
     """The log-probability of each label: the sum over its tokens, each given the prompt and the tokens before it.
