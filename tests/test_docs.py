@@ -135,6 +135,12 @@ def test_examples_run(example, tmp_path):
     assert done.stdout
 
 
+@pytest.mark.parametrize("name", ["fashion", "gpt", "soft_prompt"])
+def test_examples_with_arguments_tell_them(name):
+    done = subprocess.run([sys.executable, ROOT / "examples" / f"{name}.py", "--help"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"usage: {name}.py [-h]")
+
+
 def test_the_page_of_examples_lists_all_of_them():
     page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| \[(\w+\.py)\]", page, re.MULTILINE)) == sorted(path.name for path in (ROOT / "examples").glob("*.py"))
