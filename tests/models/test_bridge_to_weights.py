@@ -20,7 +20,7 @@ def model():
 
 def test_a_prompt_without_tokens_is_refused(model):
     with pytest.raises(rg.errors.ArgumentError, match="this one is empty"):
-        effects(model, [], [[3]], np.ones(1))
+        effects(model, [], [[3]], np.ones(1), [])
 
 
 @pytest.mark.parametrize("which", ["llama", "gemma3", "gpt2", "quantised"])
