@@ -114,6 +114,9 @@ ROW_BYTES = 128 * 1024
 MATRIX_BYTES, MATRIX_SHARE = 256 * 1024, 1 / 4
 #: Blocks of a product have at least so many rows: with matrices that stay in cache, with larger ones; and at most.
 FEWEST_ROWS, FEW_ROWS, MOST_ROWS = 16, 64, 128
+#: A nest has no more results that sums over all rows read, as gradients of weights are, than the first, if these have more bytes
+#: than the second: each is kept until the nest is over, and with it what it is multiplied by.
+MOST_SUMMED, SUMMED_BYTES = 8, 16 * 1024 * 1024
 #: Of a loop whose rows go through all iterations: the fewest rows of a chunk, which meets all matrices by itself; the most bytes of
 #: these; the fewest floating point operations that are worth sharing.
 INTERCHANGED_ROWS, INTERCHANGED_BYTES, INTERCHANGED_FLOPS = 16, 1024 * 1024, 4_000_000

@@ -8,25 +8,29 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
+from .. import cost
+
 
 @dataclass(eq=False)
 class _Group:
     """Steps that are to be a nest: the bits of `members`, their `numbers`, and the `counts` of rows that they may be: one that all
-    go over, and after it smaller ones that some have by their axes.
+    go over, and after it smaller ones that some have by their axes. `summed` are the results that sums outside of all nests read.
     """
 
     members: int
     numbers: list
     counts: list
+    summed: list
 
 
 class Groups:
     """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
 
-    def __init__(self, schedule, rows):
-        self._steps, self._rows = schedule.steps, rows
+    def __init__(self, schedule, rows, candidates):
+        self._steps, self._rows, self._candidates = schedule.steps, rows, frozenset(candidates)
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
-        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
+        self._read_by = [{n for n in schedule.read_by(step) if n in makers} for step in self._steps]
+        self.producers = [{makers[n] for n in read} for read in self._read_by]
         self.users = [[] for _ in self._steps]
         for number, needed in enumerate(self.producers):
             for n in needed:
@@ -45,7 +49,9 @@ class Groups:
 
     def open(self, number):
         """Begin a nest with a step."""
-        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(self._steps[number]))
+        step, outside = self._steps[number], {*self.users[number]} - self._candidates
+        summed = [root for root in step.roots if any([root in self._read_by[n] for n in outside])]
+        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(step), summed)
 
     def unite(self, one, other):
         """Make the nests of two steps one if nothing outside stands between their members and all keep to their rows."""
@@ -56,6 +62,10 @@ class Groups:
         # A step outside that needs one of them while another needs it.
         if (before[0] | before[1]) & (after[0] | after[1]) & ~(a.members | b.members):
             return
+        summed = a.summed + b.summed
+        # They are all kept until the nest is over, and with them what they are multiplied by.
+        if len(summed) > cost.MOST_SUMMED and sum([node.nbytes for node in summed]) > cost.SUMMED_BYTES:
+            return
         numbers = sorted(a.numbers + b.numbers)
         counts = sorted({*a.counts, *b.counts}, reverse=True)
         steps = [self._steps[n] for n in numbers]
@@ -65,7 +75,7 @@ class Groups:
             del counts[0]
         if not counts or self._rows.leave_cache([[self._steps[n] for n in g.numbers] for g in (a, b)], counts[0]):
             return
-        group = _Group(a.members | b.members, numbers, counts)
+        group = _Group(a.members | b.members, numbers, counts, summed)
         self._nest_of |= dict.fromkeys(numbers, group)
         self._tie(group, self._before, before, after)
         self._tie(group, self._after, after, before)
