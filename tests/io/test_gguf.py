@@ -1,3 +1,4 @@
+import json
 import struct
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 import gguf_files
 import retrograde as rg
 from retrograde.io import gguf
+from retrograde.io.mapped import mapped_weights
 from retrograde.ops.networks._quantizing import FORMATS, PLAIN, packed, unpacked
 
 METADATA = {"general.architecture": "llama", "llama.block_count": 2, "llama.rope.freq_base": 1e4, "tokenizer.add": True, "none": [],
@@ -213,6 +215,42 @@ def test_what_is_no_file_of_this_kind_is_refused_with_a_reason(tmp_path, content
     path.write_bytes(content)
     with pytest.raises(rg.errors.CheckpointError, match=message):
         gguf.read(path)
+
+
+@pytest.mark.parametrize(("moved", "message"), [(0, "a|bb"), (33, "bb"), (64, "bb"), (2**63, "bb")])
+def test_tensors_lie_side_by_side(tmp_path, moved, message):
+    path = gguf_files.write(tmp_path / "w", {}, {"a": weights((3,)), "bb": weights((4,), 1)})
+    content = path.read_bytes()
+    place = content.index(struct.pack("<IQ", 0, 32)) + 4
+    path.write_bytes(content[:place] + struct.pack("<Q", moved) + content[place + 8 :] + bytes(64))
+    with pytest.raises(rg.errors.CheckpointError, match=rf"({message}) begins at byte {moved} .*must begin at 32"):
+        gguf.read(path)
+
+
+def test_tensors_may_be_listed_in_another_order(tmp_path):
+    path = gguf_files.write(tmp_path / "w", {}, {"a": weights((3,)), "b": weights((3,), 1)})
+    content = path.read_bytes()
+    first, second = [content.index(struct.pack("<QIQ", 3, 0, start)) + 12 for start in (0, 32)]
+    swapped = bytearray(content)
+    swapped[first : first + 8], swapped[second : second + 8] = content[second : second + 8], content[first : first + 8]
+    path.write_bytes(swapped)
+    found = gguf.read(path).tensors
+    np.testing.assert_array_equal([found["b"].array, found["a"].array], [weights((3,)), weights((3,), 1)])
+
+
+@pytest.mark.parametrize("shape", [(0, 2**62), (2**32, 2**32, 0), (2**62, 0)])
+def test_shapes_that_no_array_has_are_refused_though_they_are_empty(tmp_path, shape):
+    path = gguf_files.write(tmp_path / "w", {}, {"a": (shape, "F32", np.zeros(0, np.float32))})
+    with pytest.raises(rg.errors.CheckpointError, match="greater than any array"):
+        gguf.read(path)
+    with pytest.raises(rg.errors.CheckpointError, match="cannot be made"):
+        mapped_weights(safetensors_of(tmp_path / "s", shape))
+
+
+def safetensors_of(path, shape):
+    header = json.dumps({"a": {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    return path
 
 
 def test_types_that_are_not_read_are_named(tmp_path):

@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -89,6 +90,43 @@ def test_a_folder_that_does_not_fit_is_refused_and_changes_nothing(folder, damag
     with pytest.raises(rg.errors.CheckpointError, match=message):
         models.load_adapter(network, folder)
     np.testing.assert_array_equal(logits(network), before)
+
+
+@pytest.mark.parametrize(("name", "value"), [
+    *[("rank_pattern", value) for value in ([1], 5, {"(((": 3}, {"k_proj": "x"}, {"k_proj": 1.5}, {"k_proj": 3_000_000}, {"k_proj": -1})],
+    *[("alpha_pattern", value) for value in ("x", {"*": 3}, {"k_proj": None}, {"k_proj": True}, {"k_proj": 10**400})], ("r", 3_000_000), ("r", True),
+    ("r", 2**62), ("lora_alpha", 10**400), ("lora_alpha", "5"), ("lora_dropout", "x"), ("use_rslora", "false"), ("target_modules", [["q_proj"]]),
+    ("target_modules", 5), ("target_modules", "((("), ("target_modules", {"q_proj": 1})])
+def test_settings_of_an_adapter_that_are_none_are_refused_before_anything_is_made(folder, name, value):
+    edit(folder, **{name: value})
+    network = reference.network_of()
+    tracemalloc.start()
+    with pytest.raises(rg.errors.CheckpointError, match=str(folder)):
+        models.load_adapter(network, folder)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+def test_numbers_of_files_are_finite(folder):
+    path = folder / "adapter_config.json"
+    path.write_text(path.read_text().replace('"lora_alpha": 5.0', '"lora_alpha": 1e999'))
+    with pytest.raises(rg.errors.CheckpointError, match="1e999 is no number"):
+        models.load_adapter(reference.network_of(), folder)
+
+
+def test_matrices_of_adapters_are_of_floats(folder):
+    weights = {name: tensor.numpy() for name, tensor in rg.load(folder / "adapter_model.safetensors").items()}
+    name = min(weights)
+    rg.save({**weights, name: weights[name].astype(np.complex64)}, folder / "adapter_model.safetensors")
+    with pytest.raises(rg.errors.CheckpointError, match=rf"{name} is of complex64"):
+        models.load_adapter(reference.network_of(), folder)
+
+
+@pytest.mark.parametrize("patterns", [{"ranks": {"(": 3}}, {"alphas": {"*": 3.0}}, {"ranks": [3]}])
+def test_patterns_of_ranks_are_regular_expressions(patterns):
+    with pytest.raises(rg.errors.ArgumentError, match="regular expressions"):
+        models.LoRA(reference.network_of(), **patterns)
 
 
 def test_what_changes_nothing_of_an_adapter_is_passed_over(folder):

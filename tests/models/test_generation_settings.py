@@ -51,6 +51,14 @@ def test_what_a_file_asks_for_and_is_not_here_is_refused_where_a_text_is_written
     assert model.generate("the", max_tokens=2) is not None
 
 
+@pytest.mark.parametrize("setting", [
+    {"temperature": True}, {"top_k": True}, {"top_p": True}, {"min_p": False}, {"temperature": 10**400}, {"repetition_penalty": 10**400},
+    {"repetition_penalty": 1e-320}])
+def test_settings_of_draws_are_numbers_that_logits_can_be_divided_by(setting):
+    with pytest.raises(rg.errors.ArgumentError, match=f"{next(iter(setting))} must be"):
+        Sampling(**setting)
+
+
 def test_values_that_ask_for_nothing_are_none():
     nothing = {"num_beams": 1, "no_repeat_ngram_size": 0, "min_length": 0, "suppress_tokens": [], "bad_words_ids": None, "guidance_scale": 1.0,
                "typical_p": 0.5, "epsilon_cutoff": 1e-3, "length_penalty": 1.0, "early_stopping": False}

@@ -3,6 +3,7 @@ it is long.
 """
 
 import json
+import math
 import os
 import stat
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ def opened(path):
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         raise refused(path, "read", error) from None
+    except ValueError as error:  # a name with a zero, or with half of a pair of surrogates
+        raise CheckpointError(f"{str(path)!r} is no name of a file: {error}") from None
     facts = os.fstat(handle)
     if not stat.S_ISREG(facts.st_mode):
         os.close(handle)
@@ -56,7 +59,7 @@ def parsed(path, content, size):
     if not is_modest(content, size):
         raise CheckpointError(f"{path} holds more lists and entries than a file of {size} bytes has")
     try:
-        return json.loads(content.decode(), parse_constant=_no_number)
+        return json.loads(content.decode(), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} holds no text in JSON where it should: {error}") from None
 
@@ -64,6 +67,10 @@ def parsed(path, content, size):
 def is_modest(content, size):
     """Whether JSON in bytes, parsed, takes at most about four times `size`."""
     return sum([cost * content.count(sign) for sign, cost in _COSTS.items()]) <= _TIMES * size + _FLOOR
+
+
+def _finite(text):
+    return number if math.isfinite(number := float(text)) else _no_number(text)
 
 
 def _no_number(text):

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import CheckpointError
 from ..ops.networks._quantizing import FORMATS
 from .mapped import Stored, as_array, mapped_bytes
+from .tensor_file import is_possible
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 #: By number the dtype of a value of metadata; 8 is a text and 9 an array.
@@ -51,6 +52,7 @@ def read(path):
     if type(alignment) is not int or alignment < 1 or alignment & (alignment - 1):
         raise reader.damaged(f"its alignment is {alignment}, which is no power of two")
     entries = reader.entries(count)
+    reader.check_places(entries, alignment)
     return GGUF(metadata, reader.tensors(entries, -(-reader.place // alignment) * alignment))
 
 
@@ -156,20 +158,43 @@ class _Reader:
             found[name] = shape, self.number("<u4"), self.number("<u8")
         return found
 
+    def check_places(self, entries, alignment):
+        """Raise a CheckpointError unless each tensor begins where another one ends, but for what aligns it, as ggml has it.
+
+        What has another shape or type than the file says would leave a hole, or lie over the next.
+        """
+        place, sizes = 0, {name: self._size(name, shape, kind) for name, (shape, kind, _) in entries.items()}
+        for name, (_, _, start) in sorted(entries.items(), key=lambda item: (item[1][2], sizes[item[0]])):
+            if start != place:
+                raise self.damaged(f"{name} begins at byte {start} of the data, and must begin at {place}, after the one before")
+            place = -(-(start + sizes[name]) // alignment) * alignment
+
+    def _size(self, name, shape, kind):
+        _, dtype, lies = self._form(name, shape, kind)
+        return prod(lies) * dtype.itemsize
+
     def tensors(self, entries, first):
+        """The tensors by name; the data begins at byte `first`."""
         return {name: self._tensor(name, shape, kind, first + start) for name, (shape, kind, start) in entries.items()}
 
-    def _tensor(self, name, shape, kind, start):
+    def _form(self, name, shape, kind):
+        """(format of blocks or None, dtype, shape) of what lies in the file of a tensor."""
         if kind in _QUANTIZED:
             form = FORMATS[_QUANTIZED[kind]]
             if not shape or shape[-1] % form.size:
                 raise self.damaged(f"{name} of shape {shape} has no whole blocks of {form.size}, as {form.name} has")
-            dtype, lies = np.dtype(np.uint8), (*shape[:-1], form.row_bytes(shape[-1]))
+            found = form, np.dtype(np.uint8), (*shape[:-1], form.row_bytes(shape[-1]))
         elif kind in _DTYPES:
-            form, dtype, lies = None, np.dtype(_DTYPES[kind]), shape
+            found = None, np.dtype(_DTYPES[kind]), shape
         else:
             raise CheckpointError(f"{self.path}: {name} is of type {_UNREAD.get(kind, kind)}, which retrograde does not read; it "
                                   f"reads F32, F16, BF16, F64, integers, {', '.join(_QUANTIZED.values())}")
+        if not is_possible(shape, found[1]):
+            raise self.damaged(f"{name} of shape {shape} is greater than any array")
+        return found
+
+    def _tensor(self, name, shape, kind, start):
+        form, dtype, lies = self._form(name, shape, kind)
         nbytes = prod(lies) * dtype.itemsize
         if start + nbytes > len(self.content):
             raise self.damaged(f"{name} of shape {shape} ends at byte {start + nbytes}, and the file at {len(self.content)}")

@@ -121,7 +121,14 @@ def _entry(path, name, facts):
     dtype = as_dtype(DTYPES[code])
     if prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise _damaged(path, f"{name} of shape {tuple(shape)} and dtype {code} does not take {offsets[1] - offsets[0]} bytes")
+    if not is_possible(shape, dtype):
+        raise CheckpointError(f"{path}: {name} of shape {tuple(shape)} cannot be made: arrays are smaller")
     return Entry(dtype, tuple(shape), *offsets)
+
+
+def is_possible(shape, dtype):
+    """Whether there can be an array of such a shape, which has bounds also where one of its axes is empty."""
+    return prod([max(size, 1) for size in shape]) * dtype.itemsize < 1 << 63
 
 
 def _are_sizes(numbers):

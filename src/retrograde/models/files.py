@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from ..errors import CheckpointError
 from ..io import gguf
 from ..io.bounded import opened, parsed
@@ -11,6 +13,7 @@ from ..io.mapped import mapped_weights
 from .bert import Bert
 from .config import from_gguf, from_json
 from .decoder import Decoder
+from .facts import Facts
 from .gguf_names import gguf_name
 from .gpt2 import GPT2
 from .weights import StoredWeights
@@ -22,13 +25,18 @@ _NETWORKS = {"gpt2": GPT2, "bert": Bert}
 _CLASSES, _BEFORE_CLASSES = "cls.output.weight", "cls.weight"
 #: In folders of BERT, the head of classes.
 _HEAD = "classifier.weight"
+#: The table of embeddings and the head that may be a copy of it, where they are not called as in a Decoder.
+_TABLES = {"gpt2": ("transformer.wte.weight", "lm_head.weight"),
+           "bert": ("bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight")}
+#: The longest name of a file that file systems know.
+_LONGEST_NAME = 255
 #: Matrices that GPT-2's files have as (inputs, outputs).
 _TURNED = {"gpt2": re.compile(r"\.(c_attn|c_fc|c_proj)\.weight$")}
 
 
 def network_of_folder(folder, dtype=None):
     """The network in a folder with `config.json` and safetensors."""
-    config = from_json(json_of(folder / "config.json"))
+    config = from_json(json_of(folder / "config.json"), folder / "config.json")
     if config.architecture == "bert":
         pooling, is_normalised = _vectors_of(folder)
         config = replace(config, pooling=pooling, is_normalised=is_normalised)
@@ -48,8 +56,16 @@ def _vectors_of(folder):
     if strange := [kind for kind in kinds if kind not in ("Transformer", "Pooling", "Normalize")]:
         raise CheckpointError(f"{folder / 'modules.json'} has a part {strange[0]!r} behind the network, which retrograde does not "
                               "have; without this file the folder is loaded as the network alone")
-    places = [str(part.get("path")) for part, kind in zip(parts, kinds, strict=True) if kind == "Pooling"]
+    places = [part.get("path") for part, kind in zip(parts, kinds, strict=True) if kind == "Pooling"]
+    if strange := [place for place in places if not _is_name(place)]:
+        raise CheckpointError(f"{folder / 'modules.json'} has a part at {strange[0]!r:.80}, which is no folder in its own")
     return _pooling_of(folder / (places[0] if places else "1_Pooling") / "config.json"), "Normalize" in kinds
+
+
+def _is_name(name):
+    """Whether this names a file or a folder in another one, and nothing outside of that."""
+    return (isinstance(name, str) and Path(name).name == name != ".." and len(name) <= _LONGEST_NAME and "\0" not in name
+            and not any(["\ud800" <= letter <= "\udfff" for letter in name]))
 
 
 def _parts_of(path):
@@ -79,7 +95,7 @@ def _pooling_of(path):
 
 def network_of_gguf(path, content, dtype=None):
     """The network of a GGUF file with what `gguf.read` found in it."""
-    config = from_gguf(content.metadata)
+    config = from_gguf(content.metadata, path)
     config = replace(config, is_tied="output.weight" not in content.tensors)
     if config.architecture == "bert" and _CLASSES in content.tensors:
         config = replace(config, labels=_labels_of(path, content.tensors, config))
@@ -102,11 +118,18 @@ def _numbered(head):
 
 def _made(path, tensors, config, dtype, rename, turned=None):
     weights = StoredWeights(path, tensors, rename, dtype, turned)
+    table, head = _TABLES.get(config.architecture, ("model.embed_tokens.weight", "lm_head.weight"))
+    if config.is_tied and weights.has(head):  # as a rule a copy of the table of embeddings; where it is none, it counts
+        config = replace(config, is_tied=_are_same(weights.take(table), weights.take(head)))
     network = _NETWORKS.get(config.architecture, Decoder)(config, weights)
-    if config.is_tied and weights.has("lm_head.weight"):
-        weights.take("lm_head.weight")  # a copy of the table of embeddings
     weights.check_used()
     return network.eval()
+
+
+def _are_same(first, second):
+    """Whether two tensors of files hold the same numbers, as they are stored."""
+    return (first.format == second.format and first.array.dtype == second.array.dtype
+            and np.array_equal(first.array, second.array))
 
 
 def tensors_of(folder):
@@ -118,8 +141,8 @@ def tensors_of(folder):
     places = json_of(folder / _INDEX).get("weight_map")
     if not isinstance(places, dict) or not all([isinstance(name, str) for name in places.values()]):
         raise CheckpointError(f"{folder / _INDEX} has no weight_map from tensors to files")
-    if outside := [name for name in places.values() if Path(name).name != name]:
-        raise CheckpointError(f"{folder / _INDEX} names the file {outside[0]!r}, which is not in its folder")
+    if outside := [name for name in places.values() if not _is_name(name)]:
+        raise CheckpointError(f"{folder / _INDEX} names the file {outside[0]!r:.80}, which is not in its folder")
     files = {name: mapped_weights(folder / name) for name in sorted({*places.values()})}
     missing = [name for name, file in places.items() if name not in files[file]]
     if missing:
@@ -162,12 +185,28 @@ def json_if_there(path):
 def template_of(path):
     """The chat template of a folder, a file of its own or a part of that of the tokenizer, or of a GGUF file; None without one."""
     if not path.is_dir():
-        return gguf.read(path).metadata.get("tokenizer.chat_template")
+        return template_of_gguf(path, gguf.read(path))
     if (path / "chat_template.jinja").exists():
-        return (path / "chat_template.jinja").read_text(encoding="utf-8")
-    found = json_if_there(path / "tokenizer_config.json").get("chat_template")
-    if isinstance(found, list):
-        found = next((part.get("template") for part in found if part.get("name") == "default"), None)
-    if found is not None and not isinstance(found, str):
-        raise CheckpointError(f"{path / 'tokenizer_config.json'} has a chat template that is no text")
-    return found
+        return _text_of(path / "chat_template.jinja")
+    facts = Facts(path / "tokenizer_config.json", json_if_there(path / "tokenizer_config.json"))
+    parts = facts.written.get("chat_template")
+    if not isinstance(parts, list):
+        return facts.text("chat_template", None)
+    if not all([isinstance(part, dict) for part in parts]):
+        raise CheckpointError(f"{facts.where} has chat templates that are no objects with name and template")
+    found = next((part for part in parts if part.get("name") == "default"), {})
+    return Facts(f"{facts.where}, chat_template,", found).text("template", None)
+
+
+def template_of_gguf(path, content):
+    """The chat template in what `gguf.read` found in a file; None without one."""
+    return Facts(path, content.metadata).text("tokenizer.chat_template", None)
+
+
+def _text_of(path):
+    with opened(path) as (file, _):
+        content = file.read()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{path} holds no text in UTF-8: {error}") from None

@@ -1,6 +1,7 @@
 """How a model's files want tokens to be drawn: `generation_config.json`."""
 
 from ..errors import ArgumentError
+from .facts import Facts
 
 #: What is here, by the names of the file.
 SETTINGS = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
@@ -13,11 +14,13 @@ _MISSING = {"num_beams": (1,), "no_repeat_ngram_size": (0,), "min_length": (0,),
 _MISSING_OF_DRAWS = {"typical_p": (1,), "epsilon_cutoff": (0,), "eta_cutoff": (0,)}
 
 
-def settings_of(written):
-    """The settings of a Model of what a `generation_config.json` holds."""
-    is_drawn = bool(written.get("do_sample"))
+def settings_of(written, where="generation_config.json"):
+    """The settings of a Model of what a `generation_config.json` holds; `where` names the file in errors."""
+    facts = Facts(where, written)
+    is_drawn = bool(facts.flag("do_sample", None))
+    known = {name: facts.integer(name, None) if name == "top_k" else facts.number(name, None) for name in SETTINGS}
     # What is said of drawing counts only where tokens are drawn; what repeats is punished either way.
-    found = {name: written[name] for name in (SETTINGS if is_drawn else ("repetition_penalty",)) if written.get(name) is not None}
+    found = {name: known[name] for name in (SETTINGS if is_drawn else ("repetition_penalty",)) if known[name] is not None}
     if is_drawn:
         found.setdefault("temperature", 1.0)
     missing = {**_MISSING, **(_MISSING_OF_DRAWS if is_drawn else {})}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import AnswerError, ArgumentError, CheckpointError, StorageError
+from ..errors import AnswerError, ArgumentError, StorageError
 from ..io import gguf
 from ..nn.module import Module
 from ..nn.quantized import set_activations
@@ -14,7 +14,8 @@ from ..text.models.request import in_order
 from .checks import check_options, check_writes, path_of
 from .constrained import Grammars
 from .encoder import Encoder
-from .files import json_if_there, network_of_folder, network_of_gguf, template_of
+from .facts import Facts
+from .files import json_if_there, network_of_folder, network_of_gguf, template_of, template_of_gguf
 from .folder_tokens import tokenizer_of_folder
 from .generation_settings import SETTINGS, check_settings, settings_of
 from .gguf_tokens import tokenizer_of_gguf
@@ -255,10 +256,10 @@ def load(path, *, dtype=None, context=None, activations=None) -> Any:
 def _of_gguf(path, dtype, context):
     content = gguf.read(path)
     network = network_of_gguf(path, content, dtype)
-    tokenizer = tokenizer_of_gguf(content.metadata, network.config.end_tokens)
+    tokenizer = tokenizer_of_gguf(content.metadata, network.config.end_tokens, path)
     if network.config.architecture == "bert":
         return Encoder(network, tokenizer)
-    return Model(network, tokenizer, template=content.metadata.get("tokenizer.chat_template"), context=context)
+    return Model(network, tokenizer, template=template_of_gguf(path, content), context=context)
 
 
 def _of_folder(path, dtype, context):
@@ -266,9 +267,7 @@ def _of_folder(path, dtype, context):
     config, written = network.config, json_if_there(path / "generation_config.json")
     if config.architecture == "bert":
         return Encoder(network, tokenizer_of_folder(path, None, ()))
-    ends = written.get("eos_token_id", config.end_tokens)
-    ends = tuple(ends) if isinstance(ends, (list, tuple)) else () if ends is None else (ends,)
-    if not all([type(end) is int for end in ends]):
-        raise CheckpointError(f"{path / 'generation_config.json'} has eos_token_id {ends!r:.80}, which are no integers")
+    where = path / "generation_config.json"
+    ends = Facts(where, written).tokens("eos_token_id", config.vocab_size, config.end_tokens)
     tokenizer = tokenizer_of_folder(path, config.start_token, ends)
-    return Model(network, tokenizer, settings=settings_of(written), template=template_of(path), context=context)
+    return Model(network, tokenizer, settings=settings_of(written, where), template=template_of(path), context=context)

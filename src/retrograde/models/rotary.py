@@ -72,7 +72,7 @@ def _scaled(kind, frequencies, scaling, *others):
             found, factor = _SCALINGS[kind](frequencies, scaling, *others)
     except (ArithmeticError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"angles of positions cannot be scaled by {scaling!r:.200}: {error}") from None
-    if not np.all(np.isfinite(found)) or not np.all(found > 0):
+    if not np.all(np.isfinite(found)) or not np.all(found > 0) or not 0 < factor < math.inf:
         raise CheckpointError(f"angles of positions cannot be scaled by {scaling!r:.200}: frequencies must be positive")
     return found, factor
 
@@ -84,6 +84,8 @@ def _linear(frequencies, scaling, theta, size, context):  # noqa: ARG001 - each 
 def _llama3(frequencies, scaling, theta, size, context):  # noqa: ARG001
     """Long waves are stretched, short ones are not, those between are so in part."""
     factor, low, high = scaling["factor"], scaling["low_freq_factor"], scaling["high_freq_factor"]
+    if not 0 < low < high:
+        raise ValueError("low_freq_factor and high_freq_factor must be positive, and the first one less")
     turns = scaling["original_max_position_embeddings"] * frequencies / (2 * math.pi)
     part = ((turns - low) / (high - low)).clip(0, 1)
     return (1 - part) * frequencies / factor + part * frequencies, 1.0

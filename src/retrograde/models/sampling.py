@@ -8,6 +8,11 @@ import numpy as np
 from ..errors import ArgumentError, ModelError
 from .checks import check_seed
 
+#: The greatest number that logits can be divided by: an integer may be greater.
+_GREATEST = float(np.finfo(np.float64).max)
+#: The greatest penalty, and one over the least: float32 has room for logits times it.
+_FARTHEST = 1e30
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -28,15 +33,15 @@ class Sampling:
 
     def __post_init__(self):
         numbers = {name: getattr(self, name) for name in ("temperature", "top_p", "min_p", "repetition_penalty")}
-        if strange := [name for name, value in numbers.items() if not isinstance(value, Real)]:
+        if strange := [name for name, value in numbers.items() if not isinstance(value, Real) or isinstance(value, bool)]:
             raise ArgumentError(f"{strange[0]} must be a number, got {numbers[strange[0]]!r:.80}")
-        checks = (("temperature", 0 <= self.temperature < float("inf"), "a number of at least 0"),
-                  ("top_k", isinstance(self.top_k, int) and self.top_k >= 0, "an integer of at least 0"),
+        checks = (("temperature", 0 <= self.temperature <= _GREATEST, "a number of at least 0"),
+                  ("top_k", type(self.top_k) is int and self.top_k >= 0, "an integer of at least 0"),
                   ("top_p", 0 < self.top_p <= 1, "between 0 and 1, 1 included"), ("min_p", 0 <= self.min_p <= 1, "between 0 and 1"),
-                  ("repetition_penalty", 0 < self.repetition_penalty < float("inf"), "a positive number"))
+                  ("repetition_penalty", 1 / _FARTHEST <= self.repetition_penalty <= _FARTHEST, "a positive number"))
         for name, is_right, what in checks:
             if not is_right:
-                raise ArgumentError(f"{name} must be {what}, got {getattr(self, name)!r}")
+                raise ArgumentError(f"{name} must be {what}, got {getattr(self, name)!r:.80}")
 
     def chosen(self, logits, seen, rng):
         """The token that comes next, by its `logits`; `seen` are the tokens before it, and `rng` draws."""

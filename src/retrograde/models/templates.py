@@ -1,13 +1,14 @@
 """Chat templates: messages as the text that a model was tuned to, by a template of Jinja that comes with it.
 
-A template is a program of whoever made the file: it runs in Jinja's sandbox, which lets it read nothing but the messages.
+A template is a program of whoever made the file: it runs in Jinja's sandbox, which lets it read nothing but the messages,
+and within bounds.
 """
 
 import datetime
-import json
 
 from ..errors import ArgumentError, CheckpointError, RetrogradeError
 from ..extras import optional
+from .template_bounds import bounded_environment
 
 #: The longest text that a template may make of messages, in characters: a loop of the sandbox can be long.
 _LONGEST = 10_000_000
@@ -33,7 +34,7 @@ def laid_out(template, messages, names=None, *, is_asked=True):
 def _rendered(template, facts):
     """Yield what a template writes, part by part."""
     try:
-        yield from _environment().from_string(template).generate(**facts)
+        yield from _environment(facts["messages"]).from_string(template).generate(**facts)
     except RetrogradeError:
         raise
     except Exception as error:  # noqa: BLE001 - a template is a program, whose additions, divisions and look-ups may fail
@@ -53,19 +54,13 @@ def _check(messages):
             raise ArgumentError(f"the content of a message is a text or a list of parts, got {message['content']!r:.80}")
 
 
-def _environment():
-    """Jinja's sandbox with what templates of models use of transformers'."""
-    sandbox = optional("jinja2.sandbox", "models")
-    environment = sandbox.ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation_tag()])
-    environment.filters["tojson"] = _as_json
+def _environment(messages):
+    """Jinja's sandbox, bounded, with what templates of models use of transformers'."""
+    environment = bounded_environment(
+        messages, trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation_tag()])
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = lambda form: datetime.datetime.now().astimezone().strftime(form)
     return environment
-
-
-def _as_json(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
-    return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
 def _generation_tag():

@@ -5,6 +5,7 @@ from operator import index
 
 from ..errors import ArgumentError, CheckpointError
 from ..extras import optional
+from ..io.bounded import opened
 from .pieces import Pieces
 
 #: What is asked of a tokenizer of the library's.
@@ -75,16 +76,18 @@ class Tokenizer:
         """How a special token is written; an empty text where there is none."""
         if token is None:
             return ""
-        if isinstance(self.library, Pieces):
-            return self.library.tokens[token] if token < len(self.library.tokens) else ""
+        if isinstance(self.library, Pieces):  # the table of a model may be longer than the vocabulary
+            return self.library.tokens[token] if 0 <= token < len(self.library.tokens) else ""
         return self.library.id_to_token(token) or ""
 
 
 def library_of_file(path):
     """The library's tokenizer in a `tokenizer.json`, which neither fills texts up nor cuts them off."""
     tokenizers = optional("tokenizers", "models")
+    with opened(path) as (file, _):
+        content = file.read()
     try:
-        library = tokenizers.Tokenizer.from_file(str(path))
+        library = tokenizers.Tokenizer.from_buffer(content)
     except Exception as error:  # noqa: BLE001 - the library raises no other class
         raise CheckpointError(f"{path} is no tokenizer that the library tokenizers reads: {error}") from None
     # Files keep how their texts were last made equally long for a batch, as those of sentence-transformers do.

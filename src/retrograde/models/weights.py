@@ -24,7 +24,7 @@ from .checks import check_seed
 _NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.(masked_)?bias|position_ids)$|rope_freqs\.weight$")
 _HALVES = {"float16": "F16", "bfloat16": "BF16"}
 #: What weights may be.
-_FLOATS = ("float64", "float32", *_HALVES)
+FLOATS = ("float64", "float32", *_HALVES)
 
 
 class StoredWeights:
@@ -51,8 +51,8 @@ class StoredWeights:
             raise CheckpointError(f"{self.path} lacks the tensor {known}")
         self.used.add(known)
         found = self.stored[known]
-        if found.format is None and found.array.dtype.name not in _FLOATS:
-            raise CheckpointError(f"{self.path}: {known} is of {found.array.dtype.name}, and weights are of {', '.join(_FLOATS)}, "
+        if found.format is None and found.array.dtype.name not in FLOATS:
+            raise CheckpointError(f"{self.path}: {known} is of {found.array.dtype.name}, and weights are of {', '.join(FLOATS)}, "
                                   "or quantised in a GGUF file")
         if shape is not None and tuple(found.shape) != tuple(shape):
             raise CheckpointError(f"{self.path}: {known} has shape {tuple(found.shape)}, and the model needs {tuple(shape)}")
@@ -181,8 +181,8 @@ def weights_dtype(dtype):
         found = as_dtype(dtype)
     except DTypeError:
         found = None
-    if found is None or found.name not in _FLOATS:
-        raise DTypeError(f"weights are loaded as {', '.join(_FLOATS)}, or as they are in the file without a dtype, got "
+    if found is None or found.name not in FLOATS:
+        raise DTypeError(f"weights are loaded as {', '.join(FLOATS)}, or as they are in the file without a dtype, got "
                          f"{dtype!r:.80}")
     return found
 

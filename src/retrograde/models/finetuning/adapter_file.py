@@ -11,8 +11,11 @@ from ...io.bounded import opened, refused
 from ...io.tensor_file import read_metadata
 from ...io.weights import load, save
 from ..checks import path_of
+from ..facts import Facts
 from ..files import json_of
-from .lora import LoRA
+from ..weights import FLOATS
+from .lora import LoRA, targets_of
+from .settings import ALL_LINEAR, Settings
 
 _CONFIG, _WEIGHTS, _PREFIX = "adapter_config.json", "adapter_model.safetensors", "base_model.model."
 #: Under this name the file of the matrices says which architecture they are for.
@@ -28,6 +31,8 @@ _INERT = ("task_type", "auto_mapping", "peft_version", "base_model_name_or_path"
           "megatron_config", "megatron_core", "qalora_group_size", "ensure_weight_tying", "loftq_config", "eva_config")
 #: What those settings are in a plain file that are not empty.
 _PLAIN = {"bias": "none"}
+#: The greatest `alpha` that is read: products by it are of float32.
+_GREATEST = 1e30
 #: Ways in which matrices may start that leave the weights of the model as they are; others take the matrices away from these.
 _STARTS = (True, False, None, "gaussian", "orthogonal", "eva", "mica")
 
@@ -78,17 +83,15 @@ def load_adapter(model, folder):
     weights = load(folder / _WEIGHTS)
     network = getattr(model, "network", model)
     _check_architecture(folder / _WEIGHTS, network)
-    if settings["targets"] != "all-linear":
+    if settings.targets != ALL_LINEAR:
         paths = sorted({_path(folder, name) for name in weights})
         missing = [path for path in paths if path not in {name for name, _ in network.named_modules()}]
         if missing:
             raise CheckpointError(f"{folder / _WEIGHTS} adapts {missing[0]}, and the model has no such layer")
-    lora = LoRA(network, **settings)
-    try:
-        _fill(lora, folder / _WEIGHTS, weights)
-    except CheckpointError:
-        lora.remove()
-        raise
+    # Before anything is made: a rank is what the file says, and matrices of it may take any memory.
+    _check_shapes(folder / _WEIGHTS, weights, targets_of(network, settings), settings)
+    lora = LoRA(network, **vars(settings))
+    _fill(lora, weights)
     return lora
 
 
@@ -118,9 +121,18 @@ def _settings_of(path, facts):
     missing = [name for name in ("r", "lora_alpha", "target_modules") if facts.get(name) is None]
     if missing:
         raise CheckpointError(f"{path} lacks {missing[0]}")
-    return {"rank": facts["r"], "alpha": facts["lora_alpha"], "dropout": facts.get("lora_dropout") or 0.0,
-            "targets": facts["target_modules"], "is_rank_stabilised": bool(facts.get("use_rslora")),
-            "ranks": facts.get("rank_pattern") or {}, "alphas": facts.get("alpha_pattern") or {}}
+    checked = Facts(path, facts)
+    ranks, alphas = checked.part("rank_pattern"), checked.part("alpha_pattern")
+    targets = checked.text("target_modules") if isinstance(facts["target_modules"], str) else checked.texts("target_modules")
+    try:
+        return Settings(
+            rank=checked.integer("r", least=1), alpha=checked.number("lora_alpha", least=-_GREATEST, greatest=_GREATEST),
+            dropout=checked.number("lora_dropout", None, greatest=1) or 0.0, targets=targets,
+            is_rank_stabilised=checked.flag("use_rslora", None) or False,
+            ranks={name: ranks.integer(name, least=1) for name in ranks.written},
+            alphas={name: alphas.number(name, least=-_GREATEST, greatest=_GREATEST) for name in alphas.written})
+    except ArgumentError as error:
+        raise CheckpointError(f"{path}: {error}") from None
 
 
 def _path(folder, name):
@@ -130,23 +142,32 @@ def _path(folder, name):
     return parts[0]
 
 
-def _fill(lora, path, weights):
-    """Let adapters hold the matrices of a file."""
+def _check_shapes(path, weights, layers, settings):
+    """Raise a CheckpointError unless the matrices of a file are those of adapters with these settings of these layers."""
     left = dict(weights)
+    for layer_path, layer in layers.items():
+        rank, _ = settings.of(layer_path)
+        for part, shape in zip(_PARTS, ((rank, layer.in_features), (layer.out_features, rank)), strict=True):
+            name = f"{_PREFIX}{layer_path}.{part}.weight"
+            if name not in left:
+                raise CheckpointError(f"{path} lacks the tensor {name}")
+            found = left.pop(name)
+            if found.shape != shape:
+                raise CheckpointError(f"{path}: {name} has shape {found.shape}, and the model with these settings needs {shape}")
+            if found.dtype.name not in FLOATS:
+                raise CheckpointError(f"{path}: {name} is of {found.dtype}, and adapters are of {', '.join(FLOATS)}")
+    if left:
+        raise CheckpointError(f"{path} has the tensor {min(left)}, for which the targets have no layer")
+
+
+def _fill(lora, weights):
+    """Let adapters hold the matrices of a file."""
     with no_grad():
         for layer, adapter in lora.named():
             for part in _PARTS:
-                name, own = f"{_PREFIX}{layer}.{part}.weight", getattr(adapter, part)
-                if name not in left:
-                    raise CheckpointError(f"{path} lacks the tensor {name}")
-                found = left.pop(name).numpy()
-                if found.shape != own.shape:
-                    raise CheckpointError(f"{path}: {name} has shape {found.shape}, and the model with these settings needs "
-                                          f"{own.shape}")
+                found, own = weights[f"{_PREFIX}{layer}.{part}.weight"].numpy(), getattr(adapter, part)
                 heads = _turned_heads(lora.network.config, layer) if part == "lora_B" else 0
                 own.data = np.ascontiguousarray(_pairs_of(found, heads) if heads else found, np.float32)
-    if left:
-        raise CheckpointError(f"{path} has the tensor {min(left)}, for which the targets have no layer")
 
 
 def _turned_heads(config, path):

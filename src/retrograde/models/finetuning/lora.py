@@ -112,7 +112,7 @@ class LoRA(Module):
             raise ArgumentError(f"adapters are for a Model or a module, got {type(model).__name__}")
         check_options("LoRA", settings, Settings.__dataclass_fields__)
         self.settings = Settings(**settings)
-        found = _targets_of(network, self.settings)
+        found = targets_of(network, self.settings)
         # Not an attribute that lists a submodule: what is saved and learned is the adapters.
         self._network = (network.eval().requires_grad_(False),)
         self.adapters, self._bases, self.is_merged, self.is_removed = ModuleDict(), {}, False, False
@@ -202,7 +202,7 @@ def quantise_frozen(model, format="q4"):  # noqa: A002
     return model
 
 
-def _targets_of(network, settings):
+def targets_of(network, settings):
     """The layers that are adapted, by their paths."""
     kinds = Linear, QuantizedLinear
     layers = {path: layer for path, layer in network.named_modules() if isinstance(layer, kinds)}

@@ -32,6 +32,8 @@ class Settings:
     alphas: dict = field(default_factory=dict)
 
     def __post_init__(self):
+        for patterns in (self.ranks, self.alphas):
+            _check_patterns(patterns)
         for rank in (self.rank, *self.ranks.values()):
             if type(rank) is not int or rank < 1:
                 raise ArgumentError(f"rank must be an integer of at least 1, got {rank!r}")
@@ -45,7 +47,7 @@ class Settings:
             return
         try:
             re.compile(self.targets)
-        except re.error as error:
+        except (OverflowError, RecursionError, re.error) as error:
             raise ArgumentError(f"targets are names of layers or a regular expression, got {self.targets!r:.60}: {error}") from None
 
     def matches(self, path):
@@ -58,6 +60,16 @@ class Settings:
         """(rank, factor of the product) of the adapter at a path."""
         rank, alpha = _by_pattern(self.ranks, path, self.rank), _by_pattern(self.alphas, path, self.alpha)
         return rank, alpha / (math.sqrt(rank) if self.is_rank_stabilised else rank)
+
+
+def _check_patterns(patterns):
+    if not isinstance(patterns, dict):
+        raise ArgumentError(f"ranks and alphas are dictionaries by regular expressions, got {patterns!r:.80}")
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (TypeError, OverflowError, RecursionError, re.error) as error:
+            raise ArgumentError(f"ranks and alphas are by regular expressions, got {pattern!r:.60}: {error}") from None
 
 
 def _by_pattern(patterns, path, default):
