@@ -31,7 +31,7 @@ HUGE = 10**400
     ("layer_types", ["chunked_attention", "full_attention"]), ("layer_types", [1, False]), ("layer_types", ["sliding_attention"] * 2),
     *[("tie_word_embeddings", value) for value in ("false", 0, None)], *[("rms_norm_eps", value) for value in (None, -1e-6, True, "x", {}, HUGE)],
     *[("rope_theta", value) for value in (0, -1.0, False, [1], 1e-320, "x", None, {}, HUGE)],
-    *[("eos_token_id", value) for value in (-1, -5, 64, 2**32, 10**30, [1, 64], "x")], *[("bos_token_id", value) for value in (-1, 64, 10**30)],
+    *[("eos_token_id", value) for value in (-1, -5, 2**32, 10**30, [1, -64], "x")], *[("bos_token_id", value) for value in (-1, "x", 10**30)],
     ("num_hidden_layers", 2**31), ("num_hidden_layers", True), ("head_dim", 8.0), ("attention_bias", "yes"), ("hidden_act", {}),
     *[(f"rope_{part}", {"rope_type": value, "factor": 2.0}) for part in ("scaling", "parameters") for value in (None, 5, ["linear"])]])
 def test_a_fact_that_makes_no_model_is_refused_by_its_name(name, value):
@@ -41,6 +41,11 @@ def test_a_fact_that_makes_no_model_is_refused_by_its_name(name, value):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1 << 20
+
+
+def test_tokens_of_another_vocabulary_than_that_of_a_small_model_never_come():
+    found = from_json({"model_type": "llama", **SIZES, "bos_token_id": 50_256, "eos_token_id": [3, 64, 50_256]})
+    assert (found.start_token, found.end_tokens) == (None, (3,))
 
 
 @pytest.mark.parametrize(("kind", "name", "value"), [

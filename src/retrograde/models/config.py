@@ -137,7 +137,7 @@ def _shared(facts, architecture):
         "head_dim": facts.integer("head_dim", None) or sizes["hidden_size"] // heads, "norm_eps": _eps(facts, "rms_norm_eps", 1e-6),
         "activation": ACTIVATIONS[activation], "rope_theta": theta, "rope_scaling": scaling,
         "is_tied": facts.flag("tie_word_embeddings", False),
-        "start_token": facts.integer("bos_token_id", None, greatest=sizes["vocab_size"] - 1),
+        "start_token": next(iter(facts.tokens("bos_token_id", sizes["vocab_size"])), None),
         "end_tokens": facts.tokens("eos_token_id", sizes["vocab_size"])}
 
 
@@ -291,8 +291,8 @@ def from_gguf(metadata, where="the GGUF file"):
         if architecture != "gemma3" and facts.integer("attention.sliding_window", 0) < settings["max_position_embeddings"]:
             facts.refuse({"attention.sliding_window": 0})
         tokenizer.refuse({"add_eos_token": False})
-        ends = [end for name in ("eos_token_id", "eot_token_id") for end in tokenizer.tokens(name, vocabulary)]
-        settings |= {"end_tokens": tuple(ends), "start_token": tokenizer.integer("bos_token_id", None, greatest=vocabulary - 1)}
+        start, *ends = [tokenizer.integer(f"{name}_token_id", None, greatest=vocabulary - 1) for name in ("bos", "eos", "eot")]
+        settings |= {"end_tokens": tuple([end for end in ends if end is not None]), "start_token": start}
     return _made(where, {**settings, **_OF_GGUF[architecture](facts, settings)})
 
 

@@ -62,13 +62,16 @@ class Facts:
         return tuple(found)
 
     def tokens(self, name, size, default=()):
-        """A tuple of tokens of a vocabulary of `size`, of one token or a list of them."""
+        """A tuple of tokens of a vocabulary of `size`, of one token or a list of them.
+
+        Those beyond it are left out: small models keep the usual tokens of their kind in their files, and these never come.
+        """
         found = self._found(name, None)
         found = ([] if name in self.written else default) if found is None else found
         found = [found] if type(found) is int else found
-        if not isinstance(found, (list, tuple)) or not all([type(token) is int and 0 <= token < size for token in found]):
-            raise self._wrong(name, found, f"tokens from 0 to {size - 1}, of which the vocabulary is")
-        return tuple(found)
+        if not isinstance(found, (list, tuple)) or not all([type(token) is int and 0 <= token <= _GREATEST for token in found]):
+            raise self._wrong(name, found, f"tokens, which are integers from 0 to {_GREATEST}")
+        return tuple([token for token in found if token < size])
 
     def part(self, name):
         """The facts in a dictionary of this name; none where there is no such dictionary."""
