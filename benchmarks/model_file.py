@@ -67,7 +67,7 @@ def _pieces(source, form):
     start = reader.place
     reader.metadata(keys)
     head = struct.pack("<4sIQQ", b"GGUF", 3, count, keys) + reader.content[start : reader.place].tobytes()
-    kinds, arrays, place = {name: kind for name, (_, kind, _) in reader.entries(count).items()}, [], 0
+    kinds, arrays, place = {name: entry.kind for name, entry in reader.entries(count).items()}, [], 0
     for name, tensor in gguf.read(source).tensors.items():
         array, kind = tensor.array, kinds[name]
         if tensor.format is not None:

@@ -37,6 +37,24 @@ class GGUF(NamedTuple):
     tensors: dict
 
 
+class _Entry(NamedTuple):
+    """A tensor: its shape, the number of its type, its first byte counted from that of the data, the format of its blocks or None,
+    and the dtype and the shape of what lies in the file.
+    """
+
+    shape: tuple
+    kind: int
+    start: int
+    format: str | None
+    dtype: np.dtype
+    lies: tuple
+
+    @property
+    def nbytes(self):
+        """How many bytes it takes."""
+        return prod(self.lies) * self.dtype.itemsize
+
+
 def read(path):
     """The metadata and the tensors of the GGUF file at `path`; tensors are mapped, not read.
 
@@ -143,7 +161,7 @@ class _Reader:
             raise self.damaged(f"at byte {self.place} it should have {count} {what}, for which it is too short")
 
     def entries(self, count):
-        """(name, shape, type, first byte counted from that of the data) of each tensor."""
+        """The `_Entry` of each tensor by name."""
         self._check_count(count, 24, "tensors")
         found = {}
         for _ in range(count):
@@ -155,7 +173,7 @@ class _Reader:
                 raise self.damaged(f"{name} has {axes} axes, and there are {_MOST_AXES} at most")
             # The first length is that of rows, as in Fortran.
             shape = tuple([self.number("<u8") for _ in range(axes)][::-1])
-            found[name] = shape, self.number("<u4"), self.number("<u8")
+            found[name] = self._entry(name, shape, self.number("<u4"), self.number("<u8"))
         return found
 
     def check_places(self, entries, alignment):
@@ -163,39 +181,33 @@ class _Reader:
 
         What has another shape or type than the file says would leave a hole, or lie over the next.
         """
-        place, sizes = 0, {name: self._size(name, shape, kind) for name, (shape, kind, _) in entries.items()}
-        for name, (_, _, start) in sorted(entries.items(), key=lambda item: (item[1][2], sizes[item[0]])):
-            if start != place:
-                raise self.damaged(f"{name} begins at byte {start} of the data, and must begin at {place}, after the one before")
-            place = -(-(start + sizes[name]) // alignment) * alignment
-
-    def _size(self, name, shape, kind):
-        _, dtype, lies = self._form(name, shape, kind)
-        return prod(lies) * dtype.itemsize
+        place = 0
+        for name, entry in sorted(entries.items(), key=lambda item: (item[1].start, item[1].nbytes)):
+            if entry.start != place:
+                raise self.damaged(f"{name} begins at byte {entry.start} of the data, and must begin at {place}, after the one "
+                                   "before")
+            place = -(-(entry.start + entry.nbytes) // alignment) * alignment
 
     def tensors(self, entries, first):
         """The tensors by name; the data begins at byte `first`."""
-        return {name: self._tensor(name, shape, kind, first + start) for name, (shape, kind, start) in entries.items()}
+        return {name: self._tensor(name, entry, first + entry.start) for name, entry in entries.items()}
 
-    def _form(self, name, shape, kind):
-        """(format of blocks or None, dtype, shape) of what lies in the file of a tensor."""
+    def _entry(self, name, shape, kind, start):
         if kind in _QUANTIZED:
             form = FORMATS[_QUANTIZED[kind]]
             if not shape or shape[-1] % form.size:
                 raise self.damaged(f"{name} of shape {shape} has no whole blocks of {form.size}, as {form.name} has")
-            found = form, np.dtype(np.uint8), (*shape[:-1], form.row_bytes(shape[-1]))
+            found = _Entry(shape, kind, start, form.name, np.dtype(np.uint8), (*shape[:-1], form.row_bytes(shape[-1])))
         elif kind in _DTYPES:
-            found = None, np.dtype(_DTYPES[kind]), shape
+            found = _Entry(shape, kind, start, None, np.dtype(_DTYPES[kind]), shape)
         else:
             raise CheckpointError(f"{self.path}: {name} is of type {_UNREAD.get(kind, kind)}, which retrograde does not read; it "
                                   f"reads F32, F16, BF16, F64, integers, {', '.join(_QUANTIZED.values())}")
-        if not is_possible(shape, found[1]):
+        if not is_possible(shape, found.dtype):
             raise self.damaged(f"{name} of shape {shape} is greater than any array")
         return found
 
-    def _tensor(self, name, shape, kind, start):
-        form, dtype, lies = self._form(name, shape, kind)
-        nbytes = prod(lies) * dtype.itemsize
-        if start + nbytes > len(self.content):
-            raise self.damaged(f"{name} of shape {shape} ends at byte {start + nbytes}, and the file at {len(self.content)}")
-        return Stored(as_array(self.content, start, dtype, lies), shape, form and form.name)
+    def _tensor(self, name, entry, start):
+        if (end := start + entry.nbytes) > len(self.content):
+            raise self.damaged(f"{name} of shape {entry.shape} ends at byte {end}, and the file at {len(self.content)}")
+        return Stored(as_array(self.content, start, entry.dtype, entry.lies), entry.shape, entry.format)

@@ -41,7 +41,12 @@ class Allowance:
 
     def check(self, count):
         """Raise a CheckpointError where so much is more than is left."""
-        if count > self.left:
+        self.refuse(count > self.left)
+
+    @staticmethod
+    def refuse(is_too_much):
+        """Raise a CheckpointError where something is more than any template may make."""
+        if is_too_much:
             raise CheckpointError("the chat template makes more than a template of so long messages may: it is damaged, or made to "
                                   "use up memory or time")
 
@@ -81,7 +86,7 @@ class Allowance:
         self.take(_STEP)
         if isinstance(left, int) and isinstance(right, int):
             bits = {"**": left.bit_length() * max(right, 0), "*": left.bit_length() + right.bit_length()}.get(operator, 0)
-            self.check(self.left + 1 if bits > _MOST_BITS else 0)
+            self.refuse(bits > _MOST_BITS)
         elif operator == "%" and isinstance(left, (str, bytes)):
             self.formatted(left, [right])
         elif operator == "*":
@@ -93,13 +98,13 @@ class Allowance:
     def formatted(self, form, args):
         """Count what a format makes."""
         form = form if isinstance(form, str) else form.decode("latin1")
-        self.check(self.left + 1 if _WIDE.search(form) else 0)
+        self.refuse(_WIDE.search(form))
         self.take(len(form) + (form.count("%") + form.count("{")) * (1000 + sum([self.weight(x) for x in args])))
 
     def called(self, name, args):
         """Count what a method of a text or a filter makes, by its name, of these arguments."""
         greatest = max([abs(x) for x in args if isinstance(x, int)], default=0)
-        self.check(self.left + 1 if greatest > _GREATEST or name == "translate" else 0)
+        self.refuse(greatest > _GREATEST or name == "translate")
         texts = [x for x in args if isinstance(x, str)]
         if name in ("format", "format_map"):
             return self.formatted(texts[0] if texts else "", args)
@@ -121,7 +126,7 @@ class Allowance:
 
     def as_json(self, x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
         """The filter `tojson` of transformers."""
-        self.check(self.left + 1 if separators is not None and sum([len(text) for text in separators]) > _ENTRY else 0)
+        self.refuse(separators is not None and sum([len(text) for text in separators]) > _ENTRY)
         encoder = json.JSONEncoder(ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
         return self.joined(self._counted(encoder.iterencode(x)))
 

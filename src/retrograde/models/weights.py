@@ -15,16 +15,15 @@ from ..nn.normalization import LayerNorm
 from ..nn.parameter import Parameter
 from ..nn.quantized import QuantizedEmbedding, QuantizedLinear
 from ..ops.elementary.arithmetic import rsqrt
-from ..ops.networks._quantizing import PLAIN, unpacked
+from ..ops.networks._quantizing import HALVES, PLAIN, unpacked
 from ..ops.networks.quantized import FEW_ROWS, quantized_linear
 from ..tensor.tensor import Tensor
 from .checks import check_seed
 
 #: Tensors that files may have and models need not: what is computed anew, and a head that is the table of embeddings.
 _NEEDLESS = re.compile(r"(^|\.)(rotary_emb\.inv_freq|attn\.(masked_)?bias|position_ids)$|rope_freqs\.weight$")
-_HALVES = {"float16": "F16", "bfloat16": "BF16"}
 #: What weights may be.
-FLOATS = ("float64", "float32", *_HALVES)
+FLOATS = ("float64", "float32", *HALVES)
 
 
 class StoredWeights:
@@ -62,7 +61,7 @@ class StoredWeights:
         """The numbers of a tensor, at least float32."""
         found = self.take(name, shape)
         array = found.array if found.format is None else unpacked(found.array, found.format)
-        dtype = self.dtype or ("float32" if array.dtype.name in _HALVES else array.dtype)
+        dtype = self.dtype or ("float32" if array.dtype.name in HALVES else array.dtype)
         return array.astype(dtype, copy=False)
 
     def matrix(self, name, shape):
@@ -72,7 +71,7 @@ class StoredWeights:
         found = self.take(name, shape)
         if self.dtype is not None:
             return self.array(name, shape), None
-        if (half := _HALVES.get(found.array.dtype.name)) is not None:
+        if (half := HALVES.get(found.array.dtype.name)) is not None:
             return found.array.view(np.uint8), half
         return found.array, found.format
 

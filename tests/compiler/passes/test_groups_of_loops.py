@@ -50,7 +50,7 @@ def test_two_nests_become_one_just_where_all_still_has_an_order(seed):
     rng = np.random.default_rng(seed)
     count = int(rng.integers(5, 25))
     needs = [sorted({int(n) for n in rng.integers(max(0, i - 9), i, min(i, 3))}) for i in range(count)]
-    groups, nest_of = Groups(Schedule(needs), Rows(), range(count)), list(range(count))
+    groups, nest_of = Groups(Schedule(needs), Rows()), list(range(count))
     for number in range(count):
         groups.open(number)
     refused = 0

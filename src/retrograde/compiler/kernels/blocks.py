@@ -1,13 +1,10 @@
 """Blocks: products by matrices whose numbers are in blocks of quantised weights, or are of 16 bits and read as if they were."""
 
 from ...dtypes import name_of
-from ...ops.networks._quantizing import format_of
+from ...ops.networks._quantizing import HALVES, format_of
 from ...ops.networks.quantized import FEW_ROWS, weights_missing
 from .. import cost
 from .kernel import launch
-
-#: The formats whose blocks are numbers of half precision as they are.
-_FORMATS = {"float16": "F16", "bfloat16": "BF16"}
 
 
 def fields(form, target):
@@ -31,10 +28,10 @@ class HalfMatrix:
     """The second operand of a product, of half precision, as a matrix of blocks."""
 
     def __init__(self, product):
-        self.product, problem = product, product.problem.normal()
-        self.form, self._problem = _FORMATS.get(name_of(product.b[0].dtype)), problem
+        self.product, self._problem = product, product.problem.normal()
+        self.form = HALVES.get(name_of(product.b[0].dtype))
         #: Whether its rows are columns of B, as those of the weights of a layer are.
-        self.is_along_k = problem.b == (1, problem.k)
+        self.is_along_k = self._problem.b == (1, self._problem.k)
 
     @property
     def is_readable(self):

@@ -20,17 +20,16 @@ class _Group:
     members: int
     numbers: list
     counts: list
-    summed: list
+    summed: tuple
 
 
 class Groups:
     """The steps of a schedule by number, what each needs before it, and the nests that are being made."""
 
-    def __init__(self, schedule, rows, candidates):
-        self._steps, self._rows, self._candidates = schedule.steps, rows, frozenset(candidates)
+    def __init__(self, schedule, rows):
+        self._steps, self._rows = schedule.steps, rows
         makers = {root: number for number, step in enumerate(self._steps) for root in step.roots}
-        self._read_by = [{n for n in schedule.read_by(step) if n in makers} for step in self._steps]
-        self.producers = [{makers[n] for n in read} for read in self._read_by]
+        self.producers = [{makers[n] for n in schedule.read_by(step) if n in makers} for step in self._steps]
         self.users = [[] for _ in self._steps]
         for number, needed in enumerate(self.producers):
             for n in needed:
@@ -47,11 +46,9 @@ class Groups:
             for n in self.users[number]:
                 self._after[number] |= self._after[n]
 
-    def open(self, number):
-        """Begin a nest with a step."""
-        step, outside = self._steps[number], {*self.users[number]} - self._candidates
-        summed = [root for root in step.roots if any([root in self._read_by[n] for n in outside])]
-        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(step), summed)
+    def open(self, number, summed=()):
+        """Begin a nest with a step, of whose results sums outside of all nests read those that are `summed`."""
+        self._nest_of[number] = _Group(1 << number, [number], self._rows.counts(self._steps[number]), summed)
 
     def unite(self, one, other):
         """Make the nests of two steps one if nothing outside stands between their members and all keep to their rows."""

@@ -48,10 +48,11 @@ def _nests(schedule, rows, kept):
     if not any([schedule.steps[number].kernel.is_worth_tiling(schedule.steps[number]) for number in candidates]):
         return []
     readers = _readers(schedule)
-    groups, going = Groups(schedule, rows, candidates), {schedule.steps[number] for number in candidates}
+    groups, going = Groups(schedule, rows), {schedule.steps[number] for number in candidates}
     # A sum of all rows is complete when a nest is over: it must not keep out what needs it.
     for number in sorted(candidates, key=lambda number: (_is_awaited(schedule.steps[number], readers, going), number)):
-        groups.open(number)
+        step = schedule.steps[number]
+        groups.open(number, tuple([root for root in step.roots if readers.get(root, set()) - going]))
         for producer in sorted(groups.producers[number]):
             groups.unite(producer, number)
         for user in sorted(groups.users[number]):

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from ...dtypes import bfloat16
 from ...errors import DTypeError
 from .._native import native
+from ..elementary.conversions import is_narrow
 
 #: A product of so many operations takes long beside the call of another way; OpenBLAS lets threads share what is larger still, and
 #: they wait for each other on a processor that is busy.
 _LARGE = 500_000
-_FLOATS, _HALVES = (np.dtype(np.float32), np.dtype(np.float64)), (np.dtype(np.float16), bfloat16)
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 #: Bounds are floats of double precision, and lie above what they bound by more than rounding takes from them.
 _ABOVE = 1 + 2.0**-20
 
@@ -17,7 +17,7 @@ _ABOVE = 1 + 2.0**-20
 def product(x, y):
     """`np.matmul(x, y)`. Which way multiplies depends on shapes and types alone, so that equal calls have equal bits."""
     if x.__class__ is np.ndarray is y.__class__:
-        if x.itemsize == 2 and x.dtype in _HALVES and x.dtype == y.dtype:
+        if is_narrow(x) and x.dtype == y.dtype:
             # NumPy adds up in float32 as well, number by number.
             return product(x.astype(np.float32), y.astype(np.float32)).astype(x.dtype)
         if x.ndim > 1 < y.ndim and 2 * x.size * y.shape[-1] >= _LARGE:

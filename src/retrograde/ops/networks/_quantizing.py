@@ -15,8 +15,8 @@ from ...errors import ArgumentError, ShapeError
 
 #: So many weights are unpacked at a time, which bounds the memory for steps on the way.
 _AT_ONCE = 1 << 18
-#: The format of weights that are not quantised.
-PLAIN = "F32"
+#: The format of weights that are not quantised, and by their dtype those whose blocks are numbers of half precision as they are.
+PLAIN, HALVES = "F32", {"float16": "F16", "bfloat16": "BF16"}
 
 
 class Format(NamedTuple):
