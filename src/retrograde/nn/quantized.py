@@ -79,10 +79,11 @@ class QuantizedEmbedding(Module):
 def quantize(model, format="int8", skip=(), activations=None):
     """Replace each Linear of `model` by a QuantizedLinear with the same weights in a format; returns `model`.
 
-    `format` is "int8", "q4", "q5", or one of GGUF's names: "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16". Layers whose name
-    is in `skip`, those whose rows are no whole blocks, and subclasses of Linear with a `forward` of their own stay as they are; at
-    least one must be left. A Linear that is `model` itself is returned as another layer. Layers keep their hooks. With
-    `activations="int8"` what the layers are given is rounded to 8 bits too: see `rg.quantized_linear`.
+    `format` is "int8", "q4", "q5", or one of GGUF's names: "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "F16", "BF16". Layers whose
+    name is `skip`, or in it, those whose rows are no whole blocks, and subclasses of Linear with a `forward` of their own stay as
+    they are; at least one must be left. A name that no layer has is an ArgumentError. A Linear that is `model` itself is returned
+    as another layer. Layers keep their hooks. With `activations="int8"` what the layers are given is rounded to 8 bits too: see
+    `rg.quantized_linear`.
 
     >>> model = rg.quantize(rg.nn.Sequential(rg.nn.Linear(64, 32), rg.nn.ReLU(), rg.nn.Linear(32, 2)), "q4")
     >>> model[0]
